@@ -1,17 +1,19 @@
 // The logits that our models compute from a transformers folder, for a comparison number by number.
 //
-//   folder_logits FOLDER INPUT ROWS OUT [SAVED]    INPUT: int64, ROWS sequences of one length, which a decoder besides
-//   reads, too, or float32, ROWS images; OUT: float32 [ROWS, length, outputs] or [ROWS, outputs]; SAVED: an empty
-//   folder that gets the model as a run would save it
+// Each line of the input is one request, "FOLDER INPUT ROWS OUT [SAVED]" with tabs between, and gets one line of
+// answer: the names in FOLDER that are not used. INPUT: int64, ROWS sequences of one length, which a decoder besides
+// reads, too, or float32, ROWS images; OUT: float32 [ROWS, length, outputs] or [ROWS, outputs]; SAVED: an empty folder
+// that gets the model as a run would save it.
 //
 // The head is that of the class which config.json names; without a known class, causal language modelling.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
 #include <cstring>
-#include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -34,17 +36,21 @@ parallel::ParameterList parameters_of(const models::Model& model) {
   return list;
 }
 
-std::unique_ptr<models::Model> load(const std::string& folder, comm::Communicator& alone) {
+struct Loaded {
+  std::unique_ptr<models::Model> model;
+  std::vector<std::string> unused;
+};
+
+Loaded load(const std::string& folder, comm::Communicator& alone) {
   const std::string path = folder + "/config.json";
   const Json config = read_json_file(path);
   const architectures::Head head = Architecture::head_of(config).value_or(architectures::Head::kCausalLm);
   auto model = models::build_model(Architecture::from_config(config, path, head), {});
   parallel::ReplicatedStrategy strategy({}, parameters_of(*model), {}, alone);
-  const auto loaded =
+  auto weights =
       checkpoint::load_weights(model->architecture().parameters(), storage::StoredWeights(folder), strategy);
-  for (const std::string& name : loaded.unused) std::cerr << "unused: " << name << '\n';
   model->train(false);
-  return model;
+  return {std::move(model), std::move(weights.unused)};
 }
 
 void save(const models::Model& model, const std::string& folder, comm::Communicator& alone) {
@@ -77,22 +83,46 @@ models::Batch batch_of(const Architecture& architecture, const std::string& path
   return batch;
 }
 
+struct Request {
+  std::string folder, input;
+  int64_t rows = 0;
+  std::string out, saved;
+};
+
+Request read_request(const std::string& line) {
+  std::vector<std::string> words;
+  std::istringstream text(line);
+  for (std::string word; std::getline(text, word, '\t');) words.push_back(word);
+  if (words.size() < 4)
+    throw Error(ExitCode::kUsage, "a request has too few words")
+        .where(line)
+        .hint("FOLDER INPUT ROWS OUT [SAVED]");
+  return {words[0], words[1], std::stoll(words[2]), words[3], words.size() > 4 ? words[4] : ""};
+}
+
+// The names in the folder that are not used.
+std::vector<std::string> answer(const Request& request, comm::Communicator& alone) {
+  const auto [model, unused] = load(request.folder, alone);
+  if (!request.saved.empty()) save(*model, request.saved, alone);
+  nn::UnitRunner runner;
+  const models::Batch batch = batch_of(model->architecture(), request.input, request.rows);
+  const at::Tensor logits = model->forward(batch, runner, models::logits_only()).logits.contiguous();
+  const std::string bytes(static_cast<const char*>(logits.const_data_ptr()), logits.nbytes());
+  write_file_atomically(request.out, bytes);
+  return unused;
+}
+
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc < 5 || argc > 6) return 2;
+int main() {
   try {
     const at::NoGradGuard no_grad;
     const auto alone = comm::make_communicator({}, comm::builtin_backends());
-    const std::unique_ptr<models::Model> model = load(argv[1], *alone);
-    if (argc == 6) save(*model, argv[5], *alone);
-    nn::UnitRunner runner;
-    const models::Batch batch = batch_of(model->architecture(), argv[2], std::stoll(argv[3]));
-    const at::Tensor logits = model->forward(batch, runner, models::logits_only()).logits.contiguous();
-    std::ofstream out(argv[4], std::ios::binary);
-    out.write(static_cast<const char*>(logits.const_data_ptr()),
-              static_cast<std::streamsize>(logits.nbytes()));
-    return out.flush() ? 0 : 1;
+    for (std::string line; std::getline(std::cin, line);) {
+      for (const std::string& name : answer(read_request(line), *alone)) std::cout << name << ' ';
+      std::cout << std::endl;
+    }
+    return 0;
   } catch (const Error& error) {
     std::cerr << error.render() << '\n';
     return 1;

@@ -1,18 +1,26 @@
 // Texts that transformers' generate writes with the same weights (scripts/golden/written_texts.py).
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/linear.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/tensor.h>
 
 #include <set>
 
+#include "hftrain/architectures/described_family.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/models/own_family.h"
 #include "hftrain/models/text_model.h"
 #include "hftrain/nn/cpu/narrow_product.h"
 #include "models/golden_file.h"
 #include "support/catch.h"
 #include "support/paths.h"
+#include "support/refusal.h"
 #include "support/skip.h"
 
 namespace hftrain::models {
@@ -65,7 +73,64 @@ std::vector<std::vector<GeneratedText>> texts_of(Model& model, const std::vector
   return generate(reader, prompts, config, /*seed=*/3);
 }
 
+// A plug-in's kind of family: each token sees the mean of those before it, and nothing is kept of a text.
+std::unique_ptr<Model> forgetful_model() {
+  architectures::add_described_family(
+      R"({"model_type": "mean_of_before", "layer_class": "MeanBlock", "body": "model",
+          "config": {"vocab_size": 23, "hidden_size": 6, "num_hidden_layers": 2, "max_position_embeddings": 64,
+                     "initializer_range": 0.5},
+          "heads": {"causal_lm": {"class": "MeanForCausalLM", "matrix": "lm_head"}},
+          "embeddings": [{"kind": "embedding", "name": "embed", "shape": ["vocab_size", "hidden_size"]}],
+          "block": [{"kind": "matrix", "name": "layers.{layer}.mix", "shape": ["hidden_size", "hidden_size"]}],
+          "last": [{"kind": "norm", "name": "norm", "shape": ["hidden_size"]}],
+          "activations": "2*hidden_size"})",
+      "the test");
+  add_own_family("mean_of_before", [](const Json&) {
+    using Tensors = std::vector<at::Tensor>;
+    OwnDecoder maths;
+    maths.embed = [](const Tensors& parameters, const at::Tensor& ids) {
+      return at::embedding(parameters[0], ids);
+    };
+    maths.block = [](int64_t, const Tensors& parameters, const at::Tensor& x, const at::Tensor&) {
+      const at::Tensor places = at::arange(1, x.size(1) + 1, x.options()).view({1, -1, 1});
+      return x + at::linear(x.cumsum(1) / places, parameters[0]);
+    };
+    maths.last = [](const Tensors& parameters, const at::Tensor& x) { return x * parameters[0]; };
+    return maths;
+  });
+  auto model =
+      build_model(architectures::Architecture::from_config(Json::object({{"model_type", "mean_of_before"}}),
+                                                           "the test", architectures::Head::kCausalLm),
+                  {});
+  model->initialise(at::detail::createCPUGenerator(7));
+  model->train(false);
+  return model;
+}
+
 }  // namespace
+
+TEST_CASE("texts of a family that remembers nothing are read whole for each token") {
+  const auto model = forgetful_model();
+  nn::UnitRunner runner;
+  const std::vector<Prompt> prompts = {{{5, 6, 7, 8}, {}, 0}, {{3}, {}, 1}};
+  TextModel reader(*model, runner, prompts, 4, /*padding=*/0);
+  const auto check = [&](std::span<const float> scores, const std::vector<Ids>& texts) {
+    REQUIRE(scores.size() == texts.size() * 23);
+    for (size_t row = 0; row < texts.size(); ++row) {
+      Batch alone;
+      alone.input_ids = at::tensor(texts[row]).unsqueeze(0);
+      const at::NoGradGuard no_grad;
+      const at::Tensor expected = model->forward(alone, runner, last_logits()).logits[0];
+      for (int64_t id = 0; id < 23; ++id)
+        CHECK(scores[row * 23 + static_cast<size_t>(id)] == Approx(expected[id].item<float>()).margin(1e-5));
+    }
+  };
+  check(reader.start(), {{5, 6, 7, 8}, {3}});
+  CHECK(reader.vocabulary() == 23);
+  check(reader.next(std::vector<int64_t>{9, 10, 11}, std::vector<int64_t>{1, 0, 1}),
+        {{3, 9}, {5, 6, 7, 8, 10}, {3, 11}});
+  check(reader.next(std::vector<int64_t>{12}, std::vector<int64_t>{2}), {{3, 11, 12}});
+}
 
 TEST_CASE("models write what transformers writes with them") {
   const Json cases = read_json_file(testing::source_dir() + "/tests/golden/generation/models.json");
@@ -134,7 +199,7 @@ TEST_CASE("padding may stand before a prompt only") {
   batch.input_ids = testing::GoldenFile("models/gpt2").tensor("input_ids").narrow(1, 0, 2);
   batch.attention_mask = at::ones_like(batch.input_ids);
   model->next_logits(batch, cache, runner);
-  CHECK_THROWS_AS(model->next_logits(batch, cache, runner), Error);
+  CHECK_REFUSED(model->next_logits(batch, cache, runner), "only a prompt may have padding");
 }
 
 TEST_CASE("a text that is too long for learned positions is refused before any is read") {
@@ -144,7 +209,7 @@ TEST_CASE("a text that is too long for learned positions is refused before any i
   const std::vector<Prompt> prompts = {{{5, 6}, {}, 0}};
   require_room(gpt2->architecture(), prompts, config);
   config.max_new_tokens = 24;
-  CHECK_THROWS_AS(require_room(gpt2->architecture(), prompts, config), Error);
+  CHECK_REFUSED(require_room(gpt2->architecture(), prompts, config), "is too long for the model");
   require_room(llama->architecture(), prompts, config);
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
 #include "hftrain/nn/activation.h"
 #include "hftrain/nn/attention.h"
 #include "hftrain/nn/causal_lm_loss.h"
@@ -23,6 +24,7 @@
 #include "hftrain/nn/norm.h"
 #include "hftrain/nn/rotary.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 namespace hftrain::nn {
 namespace {
@@ -217,14 +219,16 @@ TEST_CASE("A window of at least the sequence length is full causal attention") {
 }
 
 TEST_CASE("Unknown activations are refused with the known names") {
-  CHECK_THROWS_AS(activation_by_name("gelu_fancy"), Error);
+  CHECK_REFUSED(activation_by_name("gelu_fancy"), "unknown activation function \"gelu_fancy\"");
+  CHECK_REFUSED(activation_by_name("gelu_fancy"), "known ones: " + join(activation_names(), ", "));
   for (const auto* name : {"gelu", "gelu_new", "gelu_pytorch_tanh", "silu", "swish", "relu", "quick_gelu"}) {
     CHECK(activate(activation_by_name(name), random({4}, 1), Kernels::kFused).numel() == 4);
   }
 }
 
 TEST_CASE("Sequences longer than the learned positions are a data error") {
-  CHECK_THROWS_AS(add_positions(random({1, 5, 2}, 1), random({4, 2}, 2)), Error);
+  CHECK_REFUSED(add_positions(random({1, 5, 2}, 1), random({4, 2}, 2)),
+                "a sequence of 5 tokens is too long for the model");
   CHECK(add_positions(random({1, 4, 2}, 1), random({4, 2}, 2)).size(1) == 4);
 }
 

@@ -235,6 +235,8 @@ TEST_CASE("a configuration may be a folder or a file, and its weights are then n
   }
   std::filesystem::remove(folder / "tokenizer.json");
   CHECK(contains(error_of(arguments).render(), "no tokenizer.json"));
+  write_file_atomically(folder / "spiece.model", "of an older tokenizer");
+  CHECK(contains(error_of(arguments).render(), "let transformers write it"));
 }
 
 TEST_CASE("dtype auto is the config's, else that of the weights") {

@@ -38,11 +38,67 @@ TEST_CASE("stage 3 keeps a part of everything, and the units in use come on top"
   CHECK(memory.parameters == ddp.parameters / kRanks);
   CHECK(memory.gradients == ddp.gradients / kRanks);
   CHECK(memory.optimizer == ddp.optimizer / kRanks);
-  // Tied embeddings of 1312 numbers stay, two layers of 872 move, and the gradients of one unit.
-  CHECK(memory.buffers == 4 * (1312 + 2 * 872) + 4 * 1312);
+  // Tied embeddings of 1312 numbers stay, two layers of 872 move. When the gradients of the embeddings come those of both
+  // layers are on their way.
+  CHECK(memory.buffers == 4 * (1312 + 2 * 872) + 4 * (1312 + 2 * 872));
   const MemoryPlan unhurried =
       plan_of({"--fsdp", "true", "--fsdp_config", R"({"backward_prefetch": "NO_PREFETCH"})"}).memory_per_rank;
-  CHECK(unhurried.buffers == 4 * (1312 + 872) + 4 * 1312);
+  CHECK(unhurried.buffers == 4 * (1312 + 872) + 4 * (1312 + 2 * 872));
+}
+
+TEST_CASE("without a limit all units that move are gathered at once") {
+  const auto buffers = [](const char* config) {
+    return plan_of({"--config_overrides", "n_layer=3,n_embd=8,n_head=2,vocab_size=100,n_positions=64",
+                    "--fsdp", "true", "--fsdp_config", config})
+        .memory_per_rank.buffers;
+  };
+  const int64_t limited = buffers(R"({"limit_all_gathers": true})");
+  CHECK(limited == 4 * (1312 + 2 * 872) + 4 * (1312 + 2 * 872));
+  // The last layer norm, of 16 numbers, moves as well.
+  CHECK(buffers(R"({"limit_all_gathers": false})") == limited + 4 * (872 + 16));
+}
+
+TEST_CASE("gradients of three units are there at once, each in the type that it has by then") {
+  const auto buffers = [](std::vector<std::string> more) {
+    more.insert(more.end(), {"--fsdp", "shard_grad_op auto_wrap"});
+    return plan_of(std::move(more)).memory_per_rank.buffers;
+  };
+  const int64_t embeddings = 1312, layer = 872;
+  CHECK(buffers({}) == 4 * (embeddings + 2 * layer));
+  // They come as bfloat16 and travel as float32: those of 100 words of width 8 are there in both while they are turned.
+  CHECK(buffers({"--bf16"}) == 4 * (embeddings + layer) + 2 * 800);
+  // Another type than that of the gradients that stay: a rank's parts of two units come on top.
+  CHECK(buffers({"--fsdp_config", R"({"reduce_dtype": "bfloat16"})"}) ==
+        4 * embeddings + 2 * 2 * layer + 2 * (embeddings + layer) / kRanks);
+  // Parts that are added to those of the micro-batch before.
+  CHECK(buffers({"--gradient_accumulation_steps", "2"}) ==
+        4 * (embeddings + 2 * layer) + 4 * (embeddings + layer) / kRanks);
+}
+
+TEST_CASE("one unit has all gradients on their way, and stage 1 keeps them until the last micro-batch") {
+  CHECK(plan_of({"--fsdp", "shard_grad_op"}).memory_per_rank.buffers == 4 * 3072);
+  const MemoryPlan first =
+      plan_of({"--sharded_ddp=simple", "--gradient_accumulation_steps", "2"}).memory_per_rank;
+  CHECK(first.gradients == 4 * 3072);
+  CHECK(first.buffers == 4 * (1312 + 872) / kRanks);
+}
+
+TEST_CASE("gradients of a unit around others wait for its first part") {
+  // Embeddings and the last layer norm are one unit of 688 numbers, with layers of 872 in between.
+  const RunPlan plan =
+      plan_of({"--config_overrides", "n_layer=2,n_embd=8,n_head=2,vocab_size=20,n_positions=64", "--bf16",
+               "--fsdp", "shard_grad_op auto_wrap", "--fsdp_min_num_params", "800"});
+  REQUIRE(plan.strategy.units.size() == 3);
+  CHECK(plan.memory_per_rank.buffers == 2 * 688 + 4 * 2 * 872 + 2 * 256);
+}
+
+TEST_CASE("between replicas the parts of all units are on their way until the pass ends") {
+  const auto buffers = [](const char* steps) {
+    return plan_of({"--fsdp", "true", "--parallelism_config", R"({"dp_replicate_size": 2})",
+                    "--gradient_accumulation_steps", steps})
+        .memory_per_rank.buffers;
+  };
+  CHECK(buffers("2") - buffers("1") == 4 * 3072 / 2);
 }
 
 TEST_CASE(

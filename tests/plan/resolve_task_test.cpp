@@ -1,11 +1,10 @@
 // What a plan takes from its task.
 #include <algorithm>
 
-#include "hftrain/base/file.h"
+#include "hftrain/plan/describe.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "resolve_case.h"
 #include "support/catch.h"
-#include "support/temporary_directory.h"
 
 namespace hftrain::plan {
 namespace {
@@ -126,9 +125,8 @@ TEST_CASE("an opened adapter is not refused for its own modules in other words")
     flags.insert(flags.end(), "--use_peft");
     Case one(std::move(flags));
     one.model.source_folder = "/base";
-    const testing::TemporaryDirectory folder;
-    one.model.adapter_folder = folder.path();
-    write_file_atomically(folder / "adapter_config.json", "{}");
+    one.model.adapter_folder = "/adapter";
+    one.model.adapter_config = R"({"task_type": "SEQ_CLS"})";
     one.model.adapter = architectures::AdapterSpec{.targets = std::move(targets), .saved_modules = {"ln_f"}};
     return one.error().render();
   };
@@ -143,6 +141,52 @@ TEST_CASE("an opened adapter is not refused for its own modules in other words")
   CHECK(mistakes({"--lora_modules_to_save", "transformer.ln_f"}, every) == none);
   CHECK(contains(mistakes({"--lora_modules_to_save", "wte"}, every),
                  "lora_modules_to_save is not what the adapter has"));
+  CHECK(contains(mistakes({"--lora_task_type", "CAUSAL_LM"}, every),
+                 "lora_task_type is not what the adapter has"));
+}
+
+TEST_CASE("an adapter is not saved beside the weights of a model, and an opened one keeps its file's text") {
+  Case one({"--use_peft"});
+  one.model.source_folder = "/base";
+  one.model.adapter_folder = "/adapter";
+  one.model.adapter_config = "{ }\n";
+  one.model.adapter = architectures::AdapterSpec{.targets = {"c_attn"}};
+  ResolveInput input = one.input();
+  CHECK(resolve(input).model.adapter->config == "{ }\n");
+  input.output_has_weights = true;
+  CHECK_THROWS_WITH(resolve(input), Catch::Contains("the output folder holds the weights of a model"));
+}
+
+TEST_CASE(
+    "beside an adapter the form of checkpoints is told to do nothing, and the plan says that it is saved "
+    "whole") {
+  const auto of = [](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--fsdp", "full_shard"});
+    Case one(std::move(flags), machine(2));
+    one.model.source_folder = "/base";
+    return one;
+  };
+  const Case parts = of({"--use_peft", "--fsdp_config", R"({"state_dict_type": "SHARDED_STATE_DICT"})"});
+  CHECK(
+      contains(parts.notes(), "SHARDED_STATE_DICT has no effect beside an adapter\n  where: --fsdp_config"));
+  CHECK(contains(describe_plan(parts.plan(), machine(2), {}), "an adapter saved whole"));
+  const Case local = of({"--use_peft", "--fsdp_config", R"({"state_dict_type": "LOCAL_STATE_DICT"})"});
+  CHECK(contains(local.notes(), "LOCAL_STATE_DICT has no effect beside an adapter"));
+  CHECK_FALSE(contains(of({"--use_peft"}).notes(), "STATE_DICT"));
+  // What accelerate fills in is nobody's wish.
+  const auto launched = [](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--use_peft", "--use_fsdp", "--fsdp_version", "2"});
+    Case one(std::move(flags), machine(2));
+    one.model.source_folder = "/base";
+    return one;
+  };
+  CHECK_FALSE(contains(launched({}).notes(), "STATE_DICT"));
+  CHECK(launched({}).plan().strategy.state_dict == "sharded");
+  CHECK(contains(launched({"--fsdp_state_dict_type", "SHARDED_STATE_DICT"}).notes(),
+                 "SHARDED_STATE_DICT has no effect beside an adapter\n  where: --fsdp_state_dict_type"));
+  const Case model = of({"--fsdp_config", R"({"state_dict_type": "SHARDED_STATE_DICT"})"});
+  CHECK_FALSE(contains(model.notes(), "STATE_DICT"));
+  CHECK(contains(describe_plan(model.plan(), machine(2), {}), "sharded state dict"));
 }
 
 TEST_CASE("second sets are planned where they are evaluated or predicted, and counted") {
@@ -315,28 +359,38 @@ TEST_CASE("evaluation is in the plan's memory: it grows with the batch and what 
   CHECK(kept == 19 * one_batch);
 }
 
-TEST_CASE("labels that are numbers, or several at once, are not smoothed in silence") {
+TEST_CASE("labels that are numbers are not smoothed in silence") {
   CHECK(ClassificationCase({"--label_smoothing_factor", "0.1"}).plan().optimizer.label_smoothing == 0.1);
-  for (const Json& labels : {Json{{"kind", "regression"}, {"names", Json::array()}},
-                             Json{{"kind", "multi_label"}, {"names", {"a", "b"}}}}) {
-    ClassificationCase smoothed({"--label_smoothing_factor", "0.1"});
-    smoothed.data.of_task = labels;
-    CHECK(smoothed.error().code() == ExitCode::kUsage);
-    CHECK(contains(smoothed.error().render(), "--label_smoothing_factor"));
-  }
+  ClassificationCase smoothed({"--label_smoothing_factor", "0.1"});
+  smoothed.data.of_task = Json{{"kind", "regression"}, {"names", Json::array()}};
+  CHECK(smoothed.error().code() == ExitCode::kUsage);
+  CHECK(contains(smoothed.error().render(), "--label_smoothing_factor"));
 }
 
-TEST_CASE("labels of question answering are not smoothed, which is told") {
+TEST_CASE("labels of question answering, and several of a row, are not smoothed, which is told") {
   Case asked({"--label_smoothing_factor", "0.1", "--task", "question-answering"});
   asked.model.architecture = Architecture::from_scratch(
       "gpt2", asked.parsed.arguments.model.config_overrides.value_or(""), Head::kQuestionAnswering);
-  CHECK(resolve_optimizer(asked.input()).label_smoothing == 0);
+  RunPlan plan;
+  plan.optimizer = resolve_optimizer(asked.input());
+  CHECK(plan.optimizer.label_smoothing == 0);
   std::vector<Diagnostic> notes;
-  note_label_smoothing(asked.input(), notes);
+  note_label_smoothing(asked.input(), plan, notes);
   REQUIRE(notes.size() == 1);
   CHECK(contains(notes[0].render(), "label_smoothing_factor has no effect here"));
+  CHECK(contains(notes[0].render(), "places of answers"));
   notes.clear();
-  note_label_smoothing(ClassificationCase({"--label_smoothing_factor", "0.1"}).input(), notes);
+  ClassificationCase several({"--label_smoothing_factor", "0.1"});
+  several.data.of_task = Json{{"kind", "multi_label"}, {"names", {"a", "b"}}};
+  plan = several.plan();
+  CHECK(plan.optimizer.label_smoothing == 0);
+  several.data = {};  // as notes are made
+  note_label_smoothing(several.input(), plan, notes);
+  REQUIRE(notes.size() == 1);
+  CHECK(contains(notes[0].render(), "several labels at once"));
+  notes.clear();
+  ClassificationCase smoothed({"--label_smoothing_factor", "0.1"});
+  note_label_smoothing(smoothed.input(), smoothed.plan(), notes);
   CHECK(notes.empty());
 }
 

@@ -6,6 +6,7 @@
 #include "hftrain/plan/resolve_parts.h"
 #include "resolve_case.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::plan {
@@ -276,7 +277,9 @@ TEST_CASE("a block that the tokenizer's limit cuts is a warning") {
 
 TEST_CASE("a block beyond the position embeddings is refused, beyond a rotary model's positions it is not") {
   CHECK(contains(Case({"--block_size", "65"}).error().render(), "64 positions"));
-  CHECK_THROWS_AS(Case({"--block_size", "1"}), Error);
+  Case one({"--block_size", "48"});  // the parser refuses a 1
+  one.model.tokenizer_max_length = 1;
+  CHECK(contains(one.error().render(), "block_size must be 2 or more"));
   Case rotary({"--block_size", "65"});
   rotary.model.architecture = architectures::Architecture::from_scratch(
       "llama",
@@ -353,6 +356,21 @@ TEST_CASE("a tokenizer larger than the model enlarges it, and what a loaded one 
   loaded.model.tokenizer_vocabulary = 90;
   CHECK(loaded.plan().model.config["vocab_size"] == 100);
   CHECK(loaded.plan().model.grown.empty());
+}
+
+TEST_CASE("a vocabulary that nobody chose and the tokenizer has no use for is told") {
+  Case brought({"--config_overrides", "n_layer=1,n_embd=8,n_head=2"});
+  brought.model.tokenizer_vocabulary = 512;
+  CHECK(contains(brought.notes(), "a vocabulary of 50,257 tokens, and the tokenizer one of 512"));
+  CHECK(contains(brought.notes(), "--config_overrides vocab_size=512,n_layer=1,n_embd=8,n_head=2"));
+  brought.model.tokenizer_vocabulary = 12565;
+  CHECK_FALSE(contains(brought.notes(), "vocabulary of"));
+  brought.model.tokenizer_vocabulary = 512;
+  brought.model.source_folder = "/model";
+  CHECK_FALSE(contains(brought.notes(), "vocabulary of"));
+  Case chosen({"--config_overrides", "n_layer=1,n_embd=8,n_head=2,vocab_size=9000"});
+  chosen.model.tokenizer_vocabulary = 512;
+  CHECK_FALSE(contains(chosen.notes(), "vocabulary of"));
 }
 
 TEST_CASE("a masked language model grows its output's bias too, and any family its positions") {
@@ -528,6 +546,30 @@ TEST_CASE("the memory of an encoder and a decoder counts the blocks of both") {
         activations("encoder_layers=9,decoder_layers=9"));
 }
 
+TEST_CASE(
+    "what attention keeps in float32 where bfloat16 is widened counts, and the weights of the form that has "
+    "them") {
+  const auto activations = [](const std::string& dropout, bool widens, std::vector<std::string> flags) {
+    Case run(std::move(flags));
+    run.model.architecture = architectures::Architecture::from_scratch(
+        "gpt2", "n_layer=2,n_embd=8,n_head=2,vocab_size=100,n_positions=64,attn_pdrop=" + dropout);
+    run.topology.host.widens_bfloat16 = widens;
+    return run.plan().memory_per_rank.activations;
+  };
+  const auto more = [&](const std::string& dropout) {
+    return activations(dropout, true, {"--bf16"}) - activations(dropout, false, {"--bf16"});
+  };
+  constexpr int64_t kTokens = 8 * 64, kBlocks = 2 + 1;  // one more for the gradients
+  CHECK(more("0.0") == kBlocks * kTokens * 8 * 4);
+  CHECK(more("0.1") == kBlocks * kTokens * (3 * 8 * 2 + 2 * 2 * 64 * 2));
+  CHECK(activations("0.0", true, {}) == activations("0.0", false, {}));
+  Case several({"--bf16"});
+  several.agents = like_this_one({.topology = several.topology, .cores = {0, 1}}, 2);
+  const int64_t narrow = several.plan().memory_per_rank.activations;
+  several.agents[1].topology.host.widens_bfloat16 = true;  // of one machine of two
+  CHECK(several.plan().memory_per_rank.activations > narrow);
+}
+
 TEST_CASE("the memory of training has room for the gradients of the largest block, while backward is in it") {
   const auto activations = [](const std::string& encoder, const std::string& decoder) {
     Case run;
@@ -641,7 +683,7 @@ TEST_CASE("a disk without room for one checkpoint is refused, for all of them it
   const Case run({"--save_steps", "1"});
   ResolveInput input = run.input();
   input.free_bytes = 10;
-  CHECK_THROWS_AS(resolve(input), Error);
+  CHECK_REFUSED(resolve(input), "not one checkpoint fits on the disk");
   input.free_bytes = static_cast<uint64_t>(2 * run.plan().disk.checkpoint_bytes);
   std::string text;
   for (const Diagnostic& note : plan_notes(input, resolve(input))) text += note.render();

@@ -73,6 +73,19 @@ TEST_CASE("a run that goes on with other intervals, another batch or version is 
   other = same;
   other.transformers_version = "4.30.0";
   CHECK(contains(notes_of(flags, other), "transformers 4.30.0"));
+  // Of a checkpoint without a state of ours the batch of an update is not known, and that of a rank is.
+  other = same;
+  other.world_size = 2;
+  other.global_train = 0;
+  CHECK(notes_of(flags, other).empty());
+  other.settings["per_device_train_batch_size"] = 4;
+  CHECK(contains(notes_of(flags, other),
+                 "checkpoint was saved with: per_device_train_batch_size 8 instead of 4"));
+  // One process of several GPUs wrote what they had together.
+  other.world_size = 1;
+  other.settings["per_device_train_batch_size"] = 16;
+  CHECK_FALSE(contains(notes_of({"--nproc_per_node", "2"}, other), "per_device_train_batch_size"));
+  CHECK(contains(notes_of({}, other), "per_device_train_batch_size 8 instead of 16"));
 }
 
 }  // namespace

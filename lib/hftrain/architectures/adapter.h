@@ -1,4 +1,4 @@
-// Low-rank adapters (LoRA, arXiv 2106.09685): which matrices of a model get one, by peft's names and rules (0.19).
+// Low-rank adapters (LoRA, arXiv 2106.09685): which matrices of a model get one, by peft's names and rules.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct AdapterSpec {
   bool operator==(const AdapterSpec&) const = default;
 };
 
-// Appends to the table both halves of an adapter for every matrix that `spec` names, each in the unit of its matrix:
+// Appends to the table both halves of an adapter for every matrix that `spec` names and does not save whole, each in the unit of its matrix:
 // "<module>.lora_A.weight" [rank, in], uniform as torch.nn.Linear, and "<module>.lora_B.weight" [out, rank], zeros.
 // An Error (exit code 2) for a target that names nothing, or a module that can have none; `model` names it there.
 void append_adapters(ParameterTable& table, const AdapterSpec& spec, const std::string& model);

@@ -87,6 +87,7 @@ struct ImageShape {
 struct ActivationFootprint {
   int64_t linear = 0;
   int64_t square = 0;
+  int64_t attended = 0;  // of `linear`: what attentions put out
   // Of a decoder's block that attends to an encoder's: per token of the input, and per own token and token of it.
   int64_t encoded = 0;
   int64_t cross = 0;

@@ -154,6 +154,7 @@ ActivationFootprint bart_block(const BartConfig& config, const BartStack& stack)
   ActivationFootprint block;
   // Both norms' inputs and outputs, q, k, v and the attention's output; the activation's input and output.
   block.linear = 8 * config.d_model + 2 * stack.ffn_dim;
+  block.attended = config.d_model;
   if (config.dropout > 0) block.linear += 2 * config.d_model;
   if (config.activation_dropout > 0) block.linear += 2 * stack.ffn_dim;
   // Dropout on attention weights takes the form that keeps them, once before and once after.
@@ -176,6 +177,7 @@ std::vector<BlockStack> BartArchitecture::stacks() const {
   ActivationFootprint decoder = bart_block(config_, config_.decoder);
   // One more norm, queries, the attention's output; of the encoder's tokens keys and values.
   decoder.linear += 4 * config_.d_model;
+  decoder.attended += config_.d_model;
   decoder.encoded = 2 * config_.d_model;
   if (config_.dropout > 0) decoder.linear += config_.d_model;
   if (config_.attention_dropout > 0) decoder.cross = 2 * config_.decoder.attention_heads;

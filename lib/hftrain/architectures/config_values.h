@@ -25,7 +25,8 @@ class ConfigValues {
     } catch (const Json::exception& error) {
       throw Error(ExitCode::kData, std::string(key) + " has a value of another kind than it must")
           .where(origin_)
-          .why(error.what());
+          .why(error.what())
+          .hint("correct that key as the family's config.json has it");
     }
   }
   // A size: 1 or more, and no more than `most`, so that a damaged file does not ask for all memory.

@@ -30,8 +30,11 @@ std::deque<DescribedFamily>& described() {
   return families;
 }
 
-Error no_description(const std::string& origin) {
-  return Error(ExitCode::kUsage, "the plug-in describes no family that can be trained").where(origin);
+Error no_description(const std::string& origin, const std::string& why, const std::string& hint) {
+  return Error(ExitCode::kUsage, "the plug-in describes no family that can be trained")
+      .where(origin)
+      .why(why)
+      .hint(hint);
 }
 
 ConfigType type_of_default(const Json& value, const std::string& key, const std::string& origin) {
@@ -39,9 +42,8 @@ ConfigType type_of_default(const Json& value, const std::string& key, const std:
   if (value.is_number_integer() || value.is_null()) return ConfigType::kInteger;
   if (value.is_number_float()) return ConfigType::kFloat;
   if (value.is_string()) return ConfigType::kString;
-  throw no_description(origin)
-      .why("the default of the key " + key + " is " + value.type_name())
-      .hint("a truth value, a number, a text, or null for a token that there may be none of");
+  throw no_description(origin, "the default of the key " + key + " is " + value.type_name(),
+                       "a truth value, a number, a text, or null for a token that there may be none of");
 }
 
 void read_keys(DescribedFamily& family, const std::string& origin) {
@@ -55,9 +57,8 @@ void read_heads(DescribedFamily& family, const std::string& origin) {
   for (const auto& [word, row] : family.json.at("heads").items()) {
     const std::optional<Head> head = head_named(word);
     if (!head || *head == Head::kMaskedLm || *head == Head::kSeq2SeqLm || *head == Head::kImageClassification)
-      throw no_description(origin)
-          .why("'" + word + "' is no head of a decoder")
-          .hint("causal_lm, sequence_classification, token_classification, question_answering");
+      throw no_description(origin, "'" + word + "' is no head of a decoder",
+                           "causal_lm, sequence_classification, token_classification, question_answering");
     family.heads.push_back({*head, family.keep(row.at("class").get<std::string>()),
                             family.keep(family.json.at("body").get<std::string>()),
                             family.keep(row.at("matrix").get<std::string>()), row.value("bias", false)});
@@ -135,9 +136,8 @@ class DescribedArchitecture final : public FamilyArchitecture {
     if (kind == "matrix") return builder.kernel(name, shape, bias ? shape.at(0) : 0);
     if (kind == "norm") return builder.norm(name, shape.at(0), bias);
     if (kind == "tensor") return builder.free_tensor(name, shape);
-    throw no_description(given().origin)
-        .why("'" + kind + "' is no kind of parameter")
-        .hint("embedding, matrix, norm, tensor");
+    throw no_description(given().origin, "'" + kind + "' is no kind of parameter",
+                         "embedding, matrix, norm, tensor");
   }
 
   ParameterTable table() const {
@@ -165,9 +165,8 @@ void read(DescribedFamily& family, const std::string& origin) {
   const std::string model_type = family.json.at("model_type").get<std::string>();
   const std::vector<std::string> known = Architecture::model_types();
   if (std::find(known.begin(), known.end(), model_type) != known.end())
-    throw no_description(origin)
-        .why("a family is called '" + model_type + "' already")
-        .hint("a model_type of its own");
+    throw no_description(origin, "a family is called '" + model_type + "' already",
+                         "a model_type of its own");
   read_keys(family, origin);
   read_heads(family, origin);
   complete_schema(family);
@@ -185,9 +184,8 @@ void try_out(const DescribedFamily& family, const std::string& origin) {
       for (const TiedParameter& tie : table.tied) {
         if (std::ranges::none_of(table.parameters,
                                  [&](const auto& spec) { return spec.name == tie.parameter; }))
-          throw no_description(origin)
-              .why("'tied' names no parameter of the body: " + tie.parameter)
-              .hint("the whole name of the embedding behind the body's prefix");
+          throw no_description(origin, "'tied' names no parameter of the body: " + tie.parameter,
+                               "the whole name of the embedding behind the body's prefix");
       }
     }
   }
@@ -209,7 +207,7 @@ void add_described_family(const std::string& description, const std::string& ori
     throw;
   } catch (const std::exception& error) {
     described().pop_back();
-    throw no_description(origin).why(error.what()).hint("what docs/plugins.md says of models");
+    throw no_description(origin, error.what(), "what docs/plugins.md says of models");
   }
 }
 

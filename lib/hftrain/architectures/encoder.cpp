@@ -36,6 +36,7 @@ ActivationFootprint EncoderArchitecture::activations() const {
   // What enters, q, k, v, the attention's output, both sums and the first norm of them; the inner layer before and
   // after its activation.
   block.linear = 8 * width + 2 * config_.intermediate_size;
+  block.attended = width;
   if (config_.attended_dropout > 0) block.linear += width;  // what a dropout keeps: which it left
   if (config_.dropout > 0) block.linear += width;
   // Dropout on attention weights takes the form that keeps them, once before and once after.

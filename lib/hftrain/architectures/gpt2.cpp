@@ -116,6 +116,7 @@ ActivationFootprint Gpt2Architecture::activations() const {
   ActivationFootprint block;
   // Both norms' inputs and outputs, q, k, v, the attention's output; the MLP before and after its activation.
   block.linear = 8 * width + 2 * inner;
+  block.attended = width;
   if (config_.resid_pdrop > 0) block.linear += 2 * width;
   // Dropout on attention weights takes the form that keeps them, once before and once after.
   if (config_.attn_pdrop > 0) block.square = 2 * config_.n_head;

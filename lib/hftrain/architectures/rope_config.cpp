@@ -10,16 +10,22 @@ namespace {
 
 constexpr double kDefaultTheta = 10000.0;
 
-Error refused(const std::string& origin, const std::string& what) {
-  return Error(ExitCode::kData, what).where(origin + ", key rope_parameters");
+constexpr const char* kTurnsBy = "positions are turned into angles by it";
+
+Error refused(const std::string& origin, const std::string& what, const std::string& why) {
+  return Error(ExitCode::kData, what)
+      .where(origin + ", key rope_parameters")
+      .why(why)
+      .hint("correct config.json as the model's own has it, or take a model without it");
 }
 
 double number(const Json& rope, const char* key, const std::string& origin) {
   if (!rope.contains(key) || !rope[key].is_number()) {
-    throw refused(origin, std::string("RoPE type ") + rope["rope_type"].dump() + " needs the number " + key);
+    throw refused(origin, std::string("RoPE type ") + rope["rope_type"].dump() + " needs the number " + key,
+                  kTurnsBy);
   }
   const double value = rope[key].get<double>();
-  if (!std::isfinite(value)) throw refused(origin, std::string(key) + " must be finite");
+  if (!std::isfinite(value)) throw refused(origin, std::string(key) + " must be finite", kTurnsBy);
   return value;
 }
 
@@ -27,7 +33,7 @@ int64_t positions(const Json& rope, const char* key, const std::string& origin) 
   const double value = number(rope, key, origin);
   if (value >= 1 && value <= static_cast<double>(ConfigValues::kLargestSize))
     return static_cast<int64_t>(value);
-  throw refused(origin, std::string(key) + " must be at least 1 and no more than a size can be");
+  throw refused(origin, std::string(key) + " must be at least 1 and no more than a size can be", kTurnsBy);
 }
 
 }  // namespace
@@ -57,12 +63,15 @@ void normalise_rope(Json& config) {
 
 RopeConfig read_rope(const Json& config, const std::string& origin) {
   const Json& rope = config["rope_parameters"];
-  if (!rope.is_object()) throw refused(origin, "the RoPE settings must be an object");
+  if (!rope.is_object())
+    throw refused(origin, "the RoPE settings must be an object", std::string("they are ") + rope.type_name());
   RopeConfig typed;
   typed.theta = number(rope, "rope_theta", origin);
-  if (!(typed.theta > 0)) throw refused(origin, "rope_theta must be above 0");
+  if (!(typed.theta > 0)) throw refused(origin, "rope_theta must be above 0", kTurnsBy);
   const Json partial = rope.value("partial_rotary_factor", config.value("partial_rotary_factor", Json(1.0)));
-  if (partial != 1.0) throw refused(origin, "partial rotary embeddings are not implemented");
+  if (partial != 1.0)
+    throw refused(origin, "partial rotary embeddings are not implemented",
+                  "partial_rotary_factor is " + partial.dump());
   const Json& type = rope["rope_type"];
   if (type == "default") return typed;
   if (type == "linear") {
@@ -75,13 +84,14 @@ RopeConfig read_rope(const Json& config, const std::string& origin) {
     typed.high_freq_factor = number(rope, "high_freq_factor", origin);
     typed.original_max_position = positions(rope, "original_max_position_embeddings", origin);
     if (typed.high_freq_factor <= typed.low_freq_factor) {
-      throw refused(origin, "high_freq_factor must be above low_freq_factor");
+      throw refused(origin, "high_freq_factor must be above low_freq_factor",
+                    "between the two the angles go over from scaled to unscaled");
     }
   } else {
-    throw refused(origin, "RoPE type " + type.dump() + " is not implemented")
-        .why("the implemented types are default, linear and llama3");
+    throw refused(origin, "RoPE type " + type.dump() + " is not implemented",
+                  "the implemented types are default, linear and llama3");
   }
-  if (!(typed.factor > 0)) throw refused(origin, "the RoPE factor must be above 0");
+  if (!(typed.factor > 0)) throw refused(origin, "the RoPE factor must be above 0", kTurnsBy);
   return typed;
 }
 

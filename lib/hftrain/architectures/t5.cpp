@@ -237,6 +237,7 @@ ActivationFootprint T5Architecture::activations() const {
   // Both norms' inputs and outputs, q, k, v and the attention's output; what the activation gets and gives, of which a
   // gate makes a product.
   block.linear = 4 * width + 4 * inner + (config_.is_gated ? 4 : 2) * config_.d_ff;
+  block.attended = inner;
   // Attention with a bias keeps its weights.
   block.square = config_.num_heads;
   if (config_.dropout_rate > 0) {
@@ -252,6 +253,7 @@ std::vector<BlockStack> T5Architecture::stacks() const {
   ActivationFootprint decoder = encoder;
   // One more norm's input and output, queries, the attention's output; of the encoder's tokens keys and values.
   decoder.linear += 2 * width + 2 * inner;
+  decoder.attended += inner;
   decoder.encoded = 2 * inner;
   if (config_.dropout_rate > 0) {
     decoder.linear += width;

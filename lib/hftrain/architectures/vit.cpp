@@ -154,6 +154,7 @@ ActivationFootprint VitArchitecture::activations() const {
   ActivationFootprint block;
   // Both norms' inputs and outputs, q, k, v, the attention's output; the MLP before and after its activation.
   block.linear = 4 * width + 4 * heads + 2 * config_.intermediate_size;
+  block.attended = heads;
   if (config_.hidden_dropout_prob > 0) block.linear += 2 * width;
   if (config_.attention_probs_dropout_prob > 0) block.square = 2 * config_.num_attention_heads;
   return block;

@@ -8,7 +8,7 @@ c10::intrusive_ptr<c10d::Backend> make_nccl_backend(c10::intrusive_ptr<c10d::Sto
                                                     int world_size, c10::Device device,
                                                     std::chrono::milliseconds timeout) {
   auto options = c10d::ProcessGroupNCCL::Options::create();
-  // Deadlines are kept by comm's watch, which names who is missing; NCCL's own, which ends the process, comes after it.
+  // Deadlines are kept by comm's watch, which names who is missing; NCCL's own, which aborts the operation, comes after it.
   options->timeout = 2 * timeout + std::chrono::minutes(1);
   auto backend =
       c10::make_intrusive<c10d::ProcessGroupNCCL>(std::move(store), rank, world_size, std::move(options));

@@ -13,8 +13,8 @@ class Store;
 
 namespace hftrain::cuda {
 
-// Connects to the other ranks now rather than at the first collective. `device` must be current. A collective
-// that outlives `timeout` ends the process (runtime/numerics.cpp says why).
+// Connects to the other ranks now rather than at the first collective. `device` must be current. NCCL aborts a collective that
+// outlives twice `timeout` and a minute; the deadline itself is comm's watch's to keep (comm/work_watch.h).
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(c10::intrusive_ptr<c10d::Store> store, int rank,
                                                     int world_size, c10::Device device,
                                                     std::chrono::milliseconds timeout);

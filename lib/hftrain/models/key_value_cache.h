@@ -30,10 +30,10 @@ class KeyValueCache {
   // The step is done: its places are part of length().
   void end();
 
-  // Within a step. Positions of its tokens, padding not counted, int64 [R, T]; undefined where no row has padding: then
+  // Within a step. Positions of its tokens, padding not counted, int64 [R, T]; undefined where no mask was given: then
   // they are length() … length() + T − 1 in each.
   const at::Tensor& positions() const noexcept { return positions_; }
-  // Of all places and those of the step, [R, length() + T]; undefined: no padding.
+  // Of all places and those of the step, [R, length() + T]; undefined: no mask was given.
   const at::Tensor& padding() const noexcept { return padding_; }
   // Remembers [R, T, K, d] of a layer; gives all that it has, [R, length() + T, K, d].
   KeysAndValues append(int64_t layer, const at::Tensor& keys, const at::Tensor& values);
@@ -53,7 +53,7 @@ class KeyValueCache {
 
   int64_t capacity_, length_ = 0, step_ = 0;
   at::Tensor positions_, padding_;
-  at::Tensor counts_;  // tokens read by each row, int64 [R]; undefined: no row has padding
+  at::Tensor counts_;  // tokens read by each row, int64 [R]; undefined: no mask was given
   std::vector<KeysAndValues> layers_, encoder_layers_;
 };
 

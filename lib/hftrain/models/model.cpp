@@ -150,6 +150,12 @@ at::Tensor Model::next_logits(const Batch& batch, KeyValueCache& cache, nn::Unit
   return output.logits;
 }
 
+at::Tensor Model::logits_behind(const Batch& batch, const at::Tensor& last, nn::UnitRunner& runner) {
+  const at::NoGradGuard no_grad;
+  const nn::NarrowProducts narrow;
+  return forward(batch, runner, logits_at(last)).logits;
+}
+
 at::Tensor Model::attend_back(int64_t layer, const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value, const nn::AttentionMask& mask,
                               const nn::AttentionOptions& options) const {

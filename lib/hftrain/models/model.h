@@ -60,6 +60,11 @@ class Model {
   // reads its own ids in the first step only) after what `cache` holds, and adds it there. Logits of what follows the
   // last place of each row, [B, L] in the compute dtype, without gradients. Padding may stand before a prompt (left).
   at::Tensor next_logits(const Batch& batch, KeyValueCache& cache, nn::UnitRunner& runner);
+  // Whether it leaves in the cache what later steps see. One that does not is given whole texts each time:
+  virtual bool remembers() const noexcept { return true; }
+  // Logits of what follows place last[i] of row i, [B, L] in the compute dtype, without gradients. What stands behind that
+  // place is seen by none before it.
+  at::Tensor logits_behind(const Batch& batch, const at::Tensor& last, nn::UnitRunner& runner);
 
   const architectures::Architecture& architecture() const noexcept { return *architecture_; }
   const ModelOptions& options() const noexcept { return options_; }

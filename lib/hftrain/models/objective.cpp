@@ -7,6 +7,7 @@
 #include "hftrain/nn/head_loss.h"
 #include "hftrain/nn/linear.h"
 #include "hftrain/nn/loss.h"
+#include "hftrain/nn/product.h"
 
 namespace hftrain::models {
 namespace {
@@ -165,6 +166,15 @@ Objective last_logits() {
     HeadOutput last = head;
     last.hidden = head.hidden.select(1, -1);
     return {{}, last.logits()};
+  };
+}
+
+Objective logits_at(const at::Tensor& places) {
+  return [places](const HeadOutput& head) -> Output {
+    const at::Tensor index = places.view({-1, 1, 1}).expand({-1, 1, head.hidden.size(2)});
+    HeadOutput chosen = head;
+    chosen.hidden = head.hidden.gather(1, index).squeeze(1);
+    return {{}, chosen.logits()};
   };
 }
 

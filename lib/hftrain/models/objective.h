@@ -39,13 +39,15 @@ using Objective = std::function<Output(const HeadOutput& head)>;
 Objective logits_only();
 // Those of the last place of each row, [B, L].
 Objective last_logits();
+// Those of place places[i] of row i, [B, L]; int64 [B].
+Objective logits_at(const at::Tensor& places);
 // The best ids alone, of a vocabulary chunk by chunk; without gradients.
 Objective best_ids_only();
 
 struct LossRequest {
   at::Tensor num_items;         // scalar; divisor of the summed loss; undefined: the mean over this batch
   double label_smoothing = 0;   // ε; 0: off
-  bool by_probability = false;  // of nn::LossOptions; where labels are not the input itself
+  bool by_probability = false;  // of nn::LossOptions
   bool want_logits = false;     // beside the loss (detached)
   // In evaluation, in the place of logits: without gradients, and of a vocabulary chunk by chunk.
   bool want_best_ids = false;

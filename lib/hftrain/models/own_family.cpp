@@ -31,6 +31,7 @@ class OwnModel final : public DecoderModel {
       : DecoderModel(std::move(architecture), options), maths_(std::move(maths)) {
     draws_random(true, true);  // what a plug-in draws is not known: replayed when a unit is recomputed
   }
+  bool remembers() const noexcept override { return false; }  // nor what its blocks could keep of a text
 
  protected:
   at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids,

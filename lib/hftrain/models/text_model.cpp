@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "hftrain/base/error.h"
 
@@ -51,18 +52,34 @@ Padded padded(std::span<const Prompt> prompts, Ids Prompt::*member, Side side, i
 
 TextModel::TextModel(Model& model, nn::UnitRunner& runner, std::span<const Prompt> prompts, int64_t places,
                      int64_t padding)
-    : model_(model), runner_(runner), prompts_(prompts), padding_(padding), cache_(places) {}
+    : model_(model), runner_(runner), prompts_(prompts), padding_(padding), cache_(places) {
+  if (!model.remembers()) whole_.assign(prompts.begin(), prompts.end());
+}
 
 int64_t TextModel::vocabulary() const {
   return scores_.size(1);
 }
 
-std::span<const float> TextModel::read(const Batch& batch) {
-  scores_ = model_.next_logits(batch, cache_, runner_).to(at::kFloat).cpu().contiguous();
+std::span<const float> TextModel::scored(const at::Tensor& logits) {
+  scores_ = logits.to(at::kFloat).cpu().contiguous();
   return {scores_.const_data_ptr<float>(), static_cast<size_t>(scores_.numel())};
 }
 
+std::span<const float> TextModel::read(const Batch& batch) {
+  return scored(model_.next_logits(batch, cache_, runner_));
+}
+
+std::span<const float> TextModel::read_whole() {
+  const at::Device device = model_.options().device;
+  std::vector<int64_t> last;
+  for (const Prompt& text : whole_) last.push_back(static_cast<int64_t>(text.ids.size()) - 1);
+  Batch batch;
+  batch.input_ids = padded(whole_, &Prompt::ids, Side::kRight, padding_, device).ids;
+  return scored(model_.logits_behind(batch, column(last, device), runner_));
+}
+
 std::span<const float> TextModel::start() {
+  if (!model_.remembers()) return read_whole();
   texts_.resize(prompts_.size());
   std::iota(texts_.begin(), texts_.end(), 0);
   const at::Device device = model_.options().device;
@@ -82,6 +99,15 @@ std::span<const float> TextModel::start() {
 }
 
 std::span<const float> TextModel::next(std::span<const int64_t> tokens, std::span<const int64_t> parents) {
+  if (!model_.remembers()) {
+    std::vector<Prompt> texts;
+    for (size_t row = 0; row < tokens.size(); ++row) {
+      texts.push_back(whole_.at(static_cast<size_t>(parents[row])));
+      texts.back().ids.push_back(tokens[row]);
+    }
+    whole_ = std::move(texts);
+    return read_whole();
+  }
   std::vector<size_t> texts;
   for (const int64_t parent : parents) texts.push_back(texts_.at(static_cast<size_t>(parent)));
   using Parents = KeyValueCache::Parents;

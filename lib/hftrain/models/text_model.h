@@ -10,7 +10,8 @@
 
 namespace hftrain::models {
 
-// Reads the prompts as one batch, of decoders padded on the left, and goes on from a cache of keys and values. Scores are
+// Reads the prompts as one batch, of decoders padded on the left, and goes on from a cache of keys and values; texts of a model that
+// remembers none are read whole for each token, padded on the right. Scores are
 // float32. Everything that it is given must outlive it; used by one thread.
 class TextModel final : public generation::TokenModel {
  public:
@@ -25,14 +26,17 @@ class TextModel final : public generation::TokenModel {
 
  private:
   std::span<const float> read(const Batch& batch);
+  std::span<const float> read_whole();
+  std::span<const float> scored(const at::Tensor& logits);
 
   Model& model_;
   nn::UnitRunner& runner_;
   std::span<const generation::Prompt> prompts_;
   int64_t padding_;
   KeyValueCache cache_;
-  std::vector<size_t> texts_;  // of each row the prompt that it goes on from
-  at::Tensor scores_;          // [rows, vocabulary] float32 on the CPU
+  std::vector<size_t> texts_;              // of each row the prompt that it goes on from
+  std::vector<generation::Prompt> whole_;  // of a model that remembers nothing: each row's text so far
+  at::Tensor scores_;                      // [rows, vocabulary] float32 on the CPU
 };
 
 // Texts that go on beyond the positions that a model has learned are an Error (exit code 4), found before any is read.

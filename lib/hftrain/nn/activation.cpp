@@ -77,7 +77,10 @@ Activation activation_by_name(const std::string& name) {
     if (name == key) return activation;
     known += known.empty() ? key : std::string(", ") + key;
   }
-  throw Error(ExitCode::kData, "unknown activation function \"" + name + "\"").hint("known ones: " + known);
+  throw Error(ExitCode::kData, "unknown activation function \"" + name + "\"")
+      .where("the model's config.json")
+      .why("hftrain has no function of that name")
+      .hint("known ones: " + known);
 }
 
 const std::vector<std::string>& activation_names() {

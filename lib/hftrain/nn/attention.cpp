@@ -1,17 +1,29 @@
 #include "hftrain/nn/attention.h"
 
+#include <ATen/SDPBackend.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_fused_sdp_choice.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <limits>
 
 #include "hftrain/nn/order_mask.h"
+#include "hftrain/nn/widened.h"
 
 namespace hftrain::nn {
 namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
 
 // [B, 1, 1, S] or undefined when it hides nothing.
 at::Tensor visible_keys(const at::Tensor& padding) {
@@ -33,6 +45,70 @@ double least_number(at::ScalarType dtype) {
       return static_cast<double>(std::numeric_limits<float>::lowest());
   }
 }
+
+// Heads before places.
+struct Operands {
+  at::Tensor query, key, value;
+  std::optional<at::Tensor> given;  // a mask, or what is added to the scores
+  bool causal = false;
+  bool grouped() const { return key.size(1) != query.size(1); }
+};
+
+Operands in_float32(const Operands& x) {
+  std::optional<at::Tensor> given = x.given;
+  if (given && given->scalar_type() != at::kBool) given = given->to(at::kFloat);
+  return {x.query.to(at::kFloat), x.key.to(at::kFloat), x.value.to(at::kFloat), given, x.causal};
+}
+
+// Whether ATen has its fused form for them.
+bool is_fused(const Operands& x, const AttentionOptions& options) {
+  const int64_t chosen = at::_fused_sdp_choice(x.query, x.key, x.value, x.given, options.dropout, x.causal,
+                                               options.scale, x.grouped());
+  return chosen == static_cast<int64_t>(at::SDPBackend::flash_attention);
+}
+
+at::Tensor attend(const Operands& x, bool composed, const AttentionOptions& options) {
+  if (composed)
+    return std::get<0>(at::_scaled_dot_product_attention_math(
+        x.query, x.key, x.value, x.given, options.dropout, x.causal, {}, options.scale, x.grouped()));
+  return at::scaled_dot_product_attention(x.query, x.key, x.value, x.given, options.dropout, x.causal,
+                                          options.scale, x.grouped());
+}
+
+// What a mask or a bias adds to the scores, in float32.
+std::optional<at::Tensor> added_scores(const std::optional<at::Tensor>& given) {
+  if (!given || !given->defined()) return std::nullopt;
+  if (given->scalar_type() != at::kBool) return given->to(at::kFloat);
+  return at::zeros(given->sizes(), given->options().dtype(at::kFloat))
+      .masked_fill_(given->logical_not(), -std::numeric_limits<double>::infinity());
+}
+
+// The fused form over bfloat16 that is widened: what autograd would keep of at::scaled_dot_product_attention is in float32; here the
+// operands stay as they are and are widened once more on the way back. The same calls over the same numbers, and so the same bits.
+struct WidenedAttention : Function<WidenedAttention> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& query, const at::Tensor& key,
+                            const at::Tensor& value, const std::optional<at::Tensor>& given, bool causal,
+                            double scale) {
+    const auto [out, log_sums] = at::_scaled_dot_product_flash_attention_for_cpu(
+        query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat), 0.0, causal, added_scores(given),
+        scale);
+    ctx->save_for_backward({query, key, value, given.value_or(at::Tensor()), out, log_sums});
+    ctx->saved_data["causal"] = causal;
+    ctx->saved_data["scale"] = scale;
+    return out.to(query.scalar_type());
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const variable_list saved = ctx->get_saved_variables();
+    const at::Tensor query = saved[0].to(at::kFloat), key = saved[1].to(at::kFloat),
+                     value = saved[2].to(at::kFloat);
+    const auto [of_query, of_key, of_value] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+        grads[0].to(at::kFloat), query, key, value, saved[4], saved[5], 0.0,
+        ctx->saved_data["causal"].toBool(), added_scores(saved[3]), ctx->saved_data["scale"].toDouble());
+    const at::ScalarType dtype = saved[0].scalar_type();
+    return {of_query.to(dtype), of_key.to(dtype), of_value.to(dtype), {}, {}, {}};
+  }
+};
 
 // Each document for itself, by the kernels that a row has: the work is that of the blocks on the diagonal.
 at::Tensor attention_by_documents(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -71,15 +147,17 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
   } else if (seen.defined()) {
     given = seen;
   }
-  const bool grouped = key.size(2) != query.size(2);
-  const at::Tensor q = query.transpose(1, 2), k = key.transpose(1, 2), v = value.transpose(1, 2);
+  const Operands operands{query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), given, flag};
   // On the CPU ATen takes this form for a bias that requires a gradient and the fused one for others.
   const bool composed = mask.bias_learns && given && query.is_cpu();
-  const at::Tensor out = composed
-                             ? std::get<0>(at::_scaled_dot_product_attention_math(
-                                   q, k, v, given, options.dropout, flag, {}, options.scale, grouped))
-                             : at::scaled_dot_product_attention(q, k, v, given, options.dropout,
-                                                                /*is_causal=*/flag, options.scale, grouped);
+  // What LibTorch would multiply number by number is widened, scores and weights with it.
+  const bool widen = query.is_cpu() && query.scalar_type() == at::kBFloat16 && widens_bfloat16();
+  at::Tensor out;
+  if (widen && !composed && at::GradMode::is_enabled() && is_fused(operands, options)) {
+    out = WidenedAttention::apply(operands.query, operands.key, operands.value, given, flag, options.scale);
+  } else {
+    out = attend(widen ? in_float32(operands) : operands, composed, options).to(query.scalar_type());
+  }
   return out.transpose(1, 2).reshape({batch, queries, -1});
 }
 

@@ -20,7 +20,7 @@ at::Tensor add_positions(const at::Tensor& x, const at::Tensor& table, int64_t f
 at::Tensor positions_without_padding(const at::Tensor& ids, int64_t padding);
 
 // x [B, T, C] plus the rows `positions` [B, T] of `table` [P, C]. The row `padding`, where one is named, gets
-// no gradient. On the CPU a position outside the table is an Error (exit code 4).
+// no gradient. On the CPU a position beyond the table's end is an Error (exit code 4).
 at::Tensor add_position_rows(const at::Tensor& x, const at::Tensor& table, const at::Tensor& positions,
                              std::optional<int64_t> padding = std::nullopt);
 

@@ -61,7 +61,7 @@ at::Tensor composed_rows(at::Tensor& logits, const at::Tensor& targets, const at
   const at::Tensor weights = kind.by_probability ? losses.neg().exp_() : at::Tensor();
   const at::Tensor loss = (kind.by_probability ? losses * weights : losses).sum();
   if (!gradient) return loss;
-  at::Tensor grad = log_probabilities.exp_();
+  const at::Tensor& grad = log_probabilities.exp_();
   if (smoothing != 0) grad.sub_(smoothing / static_cast<double>(grad.size(1)));
   const at::Tensor index = targets.clamp_min(0).unsqueeze(1);
   grad.scatter_add_(1, index, at::full_like(index, smoothing - 1, grad.options()));

@@ -6,7 +6,6 @@
 #include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "hftrain/nn/cpu/bgemm.h"
 #include "hftrain/nn/cpu/sgemm.h"
 #include "hftrain/nn/dropout.h"
 #include "hftrain/nn/module_observer.h"
@@ -84,7 +83,7 @@ struct Linear : Function<Linear> {
 
 // Whether ATen's products would be slower, or refuse: of bfloat16, where there is something better for it.
 bool is_bfloat16_of_ours(const at::Tensor& x, const at::Tensor& weight) {
-  return x.is_cpu() && x.scalar_type() == at::kBFloat16 && cpu::prefers_bgemm() && x.numel() > 0 &&
+  return x.is_cpu() && x.scalar_type() == at::kBFloat16 && has_bfloat16_products() && x.numel() > 0 &&
          (weight.scalar_type() == at::kBFloat16 || weight.scalar_type() == at::kFloat);
 }
 

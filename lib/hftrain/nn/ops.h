@@ -3,7 +3,7 @@
 // Each is declared once, in the schema of the library "hftrain" of LibTorch's dispatcher (ops.cpp). Kernels
 // of the CPU are registered in cpu/, those of CUDA by the plug-in when it is loaded; kernel_table() says for
 // which dtypes. Where there is none, and always with Kernels::kReference, the callers of this header (norm.h,
-// activation.h, rotary.h, loss.h) compose ATen operators instead:
+// activation.h, rotary.h, head_loss.h) compose ATen operators instead:
 //
 //   if (kernels == Kernels::kFused && ops::has_kernel(ops::Operator::kRmsNorm, x, weight))
 //     return RmsNorm::apply(x.contiguous(), weight.contiguous(), eps);   // its autograd Function calls ops::

@@ -17,7 +17,7 @@ struct Order {
 };
 
 // [queries, keys] on `device`, true where the key may be seen: j <= past + i, within the window. The masks asked for last
-// are kept, so that the layers of a model and its steps share one; nobody may write to it. Any thread.
+// are kept, but for those with a past, so that the layers of a model and its steps share one; nobody may write to it. Any thread.
 at::Tensor order_mask(const Order& order, at::Device device);
 
 }  // namespace hftrain::nn

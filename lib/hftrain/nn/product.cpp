@@ -10,13 +10,16 @@
 #include "hftrain/nn/cpu/bgemm.h"
 #include "hftrain/nn/cpu/narrow_product.h"
 #include "hftrain/nn/cpu/sgemm.h"
+#include "hftrain/nn/widened.h"
 
 namespace hftrain::nn {
 namespace {
 
-constexpr int64_t kWorthPacking = int64_t{1} << 20;  // multiplications; below it MKL needs less preparation
-constexpr int64_t kWorthAThread = int64_t{1} << 16;  // numbers of a matrix that is read
-constexpr int64_t kTile = 96;                        // strips of whole tiles, either way
+constexpr int64_t kWorthPacking = int64_t{1} << 20;   // multiplications; below it MKL needs less preparation
+constexpr int64_t kWorthWidening = int64_t{1} << 13;  // multiplications
+constexpr int64_t kWorthWideningRows = 4;             // below it widening takes as long as the product
+constexpr int64_t kWorthAThread = int64_t{1} << 16;   // numbers of a matrix that is read
+constexpr int64_t kTile = 96;                         // strips of whole tiles, either way
 
 thread_local bool t_narrow = false;
 
@@ -35,12 +38,25 @@ bool is_float_or_bfloat16(const at::Tensor& matrix) {
   return matrix.scalar_type() == at::kFloat || matrix.scalar_type() == at::kBFloat16;
 }
 
+bool is_bfloat16_on_cpu(const at::Tensor& left, const at::Tensor& right) {
+  const bool narrow = left.scalar_type() == at::kBFloat16 || right.scalar_type() == at::kBFloat16;
+  return narrow && left.is_cpu() && is_float_or_bfloat16(left) && is_float_or_bfloat16(right);
+}
+
+// Not few rows times a matrix of the same type whose columns lie in one stretch, as for the next tokens of texts: LibTorch needs no
+// longer for those than widening does.
+bool is_widened(const at::Tensor& left, const at::Tensor& right) {
+  return is_bfloat16_on_cpu(left, right) && !cpu::prefers_bgemm() && widens_bfloat16() &&
+         (left.size(0) >= kWorthWideningRows || right.stride(0) != 1 ||
+          left.scalar_type() != right.scalar_type()) &&
+         left.size(0) * left.size(1) * right.size(1) >= kWorthWidening;
+}
+
 // By products that round to bfloat16 on their way, whatever `Products` says: no model has been trained with others for long.
 bool is_rounded(const at::Tensor& left, const at::Tensor& right) {
-  const bool narrow = left.scalar_type() == at::kBFloat16 || right.scalar_type() == at::kBFloat16;
-  return narrow && left.is_cpu() && is_float_or_bfloat16(left) && is_float_or_bfloat16(right) &&
-         cpu::prefers_bgemm() && has_unit_stride(left) && has_unit_stride(right) &&
-         left.size(0) >= kTile / 8 && left.size(0) * left.size(1) * right.size(1) >= kWorthPacking;
+  return is_bfloat16_on_cpu(left, right) && cpu::prefers_bgemm() && has_unit_stride(left) &&
+         has_unit_stride(right) && left.size(0) >= kTile / 8 &&
+         left.size(0) * left.size(1) * right.size(1) >= kWorthPacking;
 }
 
 // Each thread makes a strip of the longer side. Every element is summed as one thread alone would.
@@ -131,9 +147,13 @@ bool is_narrow(const at::Tensor& left, const at::Tensor& right) {
          right.size(1) > 0 && left.stride(1) == 1 && has_unit_stride(right) && cpu::has_narrow_product();
 }
 
+bool has_bfloat16_products() {
+  return cpu::prefers_bgemm() || widens_bfloat16();
+}
+
 bool rounds_on_the_way(const at::Tensor& x, const at::Tensor& matrix) {
   return x.is_cpu() && x.scalar_type() == at::kBFloat16 && matrix.scalar_type() == at::kFloat &&
-         cpu::prefers_bgemm();
+         x.numel() > 0 && has_bfloat16_products();  // no rows are LibTorch's, of one type
 }
 
 void multiply_into(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, const at::Tensor& bias,
@@ -146,6 +166,8 @@ void multiply_into(at::Tensor& out, const at::Tensor& left, const at::Tensor& ri
     run_strips(out, left, right, given.defined() ? given.const_data_ptr<float>() : nullptr, false);
   } else if (is_rounded(left, right)) {
     run_rounded_strips(out, left, right, bias, false);
+  } else if (is_widened(left, right)) {
+    widened_product(out, left, right, bias, false);
   } else if (const at::ScalarType dtype = narrower(left, right);
              left.scalar_type() != right.scalar_type() || out.scalar_type() != dtype) {
     out.copy_(multiply(left, right, bias, products));
@@ -159,7 +181,8 @@ void multiply_into(at::Tensor& out, const at::Tensor& left, const at::Tensor& ri
 at::Tensor multiply(const at::Tensor& left, const at::Tensor& right, const at::Tensor& bias,
                     Products products, std::optional<at::ScalarType> dtype) {
   const at::ScalarType narrow = narrower(left, right), given = dtype.value_or(narrow);
-  if (is_narrow(left, right) || is_ours(left, right, products) || is_rounded(left, right)) {
+  if (is_narrow(left, right) || is_ours(left, right, products) || is_rounded(left, right) ||
+      is_widened(left, right)) {
     at::Tensor out = at::empty({left.size(0), right.size(1)}, left.options().dtype(given));
     multiply_into(out, left, right, bias, products);
     return out;
@@ -177,6 +200,8 @@ void add_product(at::Tensor& out, const at::Tensor& left, const at::Tensor& righ
     run_strips(out, left, right, nullptr, true);
   } else if (is_rounded(left, right)) {
     run_rounded_strips(out, left, right, {}, true);
+  } else if (is_widened(left, right)) {
+    widened_product(out, left, right, {}, true);
   } else if (left.scalar_type() == right.scalar_type() && out.scalar_type() == left.scalar_type()) {
     out.addmm_(left, right);
   } else {

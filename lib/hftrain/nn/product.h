@@ -25,12 +25,16 @@ bool takes_narrow_products();
 // Whether multiply, multiply_into and add_product take one for these, whatever their `products` says.
 bool is_narrow(const at::Tensor& left, const at::Tensor& right);
 
-// Whether a product of `x` takes this float32 matrix as it is and rounds it to bfloat16 on its way into the processor
-// (cpu/bgemm.h): nobody has to keep a second copy of it.
+// Whether this processor's products of bfloat16 are ours: made of what is rounded on its way (cpu/bgemm.h), or of what is widened
+// (widened.h).
+bool has_bfloat16_products();
+
+// Whether a product of `x` takes this float32 matrix as it is and rounds it to bfloat16 on its way into the processor, where
+// has_bfloat16_products(): nobody has to keep a second copy of it.
 bool rounds_on_the_way(const at::Tensor& x, const at::Tensor& matrix);
 
-// left [M, K]·right [K, N] (+ bias [N] unless it is undefined): a new tensor [M, N]. Autograd follows it where it is ATen's (kAten)
-// and both have one dtype. Of a float32 and a bfloat16 matrix it is the product of both as bfloat16. `dtype`: of the result,
+// left [M, K]·right [K, N] (+ bias [N] unless it is undefined): a new tensor [M, N]. Autograd follows it where it is ATen's: with kAten,
+// of one dtype, and not bfloat16 where has_bfloat16_products(). Of a float32 and a bfloat16 matrix it is the product of both as bfloat16. `dtype`: of the result,
 // otherwise that of the narrower one; a wider one may be rounded to that on its way.
 at::Tensor multiply(const at::Tensor& left, const at::Tensor& right, const at::Tensor& bias,
                     Products products, std::optional<at::ScalarType> dtype = std::nullopt);

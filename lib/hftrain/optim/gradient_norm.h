@@ -1,6 +1,6 @@
-// The L2 norm of gradients, summed in float64, so that it does not depend on how they are cut into tensors
+// The L2 norm of gradients. On the CPU it is summed in float64, so that it does not depend on how they are cut into tensors
 // and over ranks: sums of float32 squares differ by what their order makes of 1e-7, these by 1e-16, which is
-// gone when the norm is rounded to float32.
+// gone when the norm is rounded to float32. On a device every tensor's norm is a float32, and their squares are summed in float64.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,10 +8,11 @@
 namespace hftrain::optim {
 
 // Sum of the squares of all gradients of `parameters` (those that have one), a float64 scalar on their
-// device; 0 without any. The same for any number of threads.
+// device; 0 on the CPU without any. The same for any number of the CPU's threads.
 at::Tensor squared_gradient_norm(at::TensorList parameters);
 
-// The same of gradients that lie on a device, at least one, by its own kernels: norms and squares of float32.
+// The same of gradients that lie on a device, at least one, by its own kernels: of each its norm as a float32, then
+// squared and summed in float64.
 at::Tensor squared_norm_on_device(at::TensorList gradients);
 
 }  // namespace hftrain::optim

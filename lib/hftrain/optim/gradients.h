@@ -8,7 +8,7 @@
 namespace hftrain::optim {
 
 // L2 norm over all gradients of `parameters` (those that have one), a float32 scalar on their device; 0
-// without any.
+// on the CPU without any.
 at::Tensor gradient_norm(at::TensorList parameters);
 
 // What clipping multiplies gradients by: min(1, max_norm/(norm + 1e-6)), beside `norm`, which may come from gradient_norm

@@ -19,7 +19,7 @@ struct Improvement {
   double worst() const;  // ±infinity
 };
 
-// The rate falls by `factor` after more than `patience` evaluations without improvement.
+// The rate is multiplied by `factor` after more than `patience` evaluations without improvement.
 class PlateauSchedule final : public Schedule {
  public:
   PlateauSchedule(const ScheduleSetting& setting, ScheduleOptions& options);

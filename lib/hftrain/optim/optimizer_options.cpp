@@ -42,12 +42,16 @@ void OptimizerOptions::finish() const {
     for (const std::string& name : known_) known += known.empty() ? name : ", " + name;
     throw Error(ExitCode::kUsage, "optimizer " + optimizer_ + " has no option \"" + key + "\"")
         .where("--optim_args")
+        .why("what an optimizer does not read would do nothing")
         .hint(known.empty() ? "it takes no options" : "its options are " + known);
   }
 }
 
 void OptimizerOptions::fail(const std::string& what) const {
-  throw Error(ExitCode::kUsage, what).where("--optim_args of " + optimizer_);
+  throw Error(ExitCode::kUsage, what)
+      .where("--optim_args of " + optimizer_)
+      .why("the optimizer cannot be made with it")
+      .hint("docs/optimizers_and_schedules.md has the options of each; --optim_args \"key=value,key=value\"");
 }
 
 }  // namespace hftrain::optim

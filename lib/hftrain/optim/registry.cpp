@@ -57,6 +57,7 @@ std::unique_ptr<Optimizer> make_optimizer(const std::string& name, std::vector<P
   for (const Entry& entry : kOptimizers) known += known.empty() ? entry.name : std::string(", ") + entry.name;
   throw Error(ExitCode::kUsage, "unknown optimizer \"" + name + "\"")
       .where("--optim")
+      .why("no optimizer is called so")
       .hint("known ones: " + known);
 }
 

@@ -140,6 +140,7 @@ std::unique_ptr<Schedule> make_schedule(const std::string& name, const ScheduleS
   for (const std::string& each : schedule_names()) known += known.empty() ? each : ", " + each;
   throw Error(ExitCode::kUsage, "unknown schedule \"" + name + "\"")
       .where("--lr_scheduler_type")
+      .why("no schedule is called so")
       .hint("known ones: " + known);
 }
 
@@ -147,6 +148,8 @@ void require_schedule_state(const Json& state, const std::string& name) {
   const std::string found = state.value("name", std::string());
   if (found == name) return;
   throw Error(ExitCode::kData, "the saved schedule is \"" + found + "\", this run's is \"" + name + "\"")
+      .where("--lr_scheduler_type")
+      .why("the state of one schedule means nothing to another")
       .hint("resume with the same --lr_scheduler_type");
 }
 

@@ -64,12 +64,16 @@ void ScheduleOptions::finish() const {
     if (known_.contains(key)) continue;
     throw Error(ExitCode::kUsage, "schedule " + schedule_ + " has no option \"" + key + "\"")
         .where("--lr_scheduler_kwargs")
+        .why("what a schedule does not read would do nothing")
         .hint(known_.empty() ? "it takes no options" : "its options are " + joined(known_));
   }
 }
 
 void ScheduleOptions::fail(const std::string& what) const {
-  throw Error(ExitCode::kUsage, what).where("--lr_scheduler_kwargs of schedule " + schedule_);
+  throw Error(ExitCode::kUsage, what)
+      .where("--lr_scheduler_kwargs of schedule " + schedule_)
+      .why("the schedule cannot be made with it")
+      .hint("docs/optimizers_and_schedules.md has the options of each");
 }
 
 }  // namespace hftrain::optim

@@ -8,8 +8,8 @@
 
 namespace hftrain::parallel {
 
-// Copies that run while the device computes. One thread at a time; what is copied must be read by nobody, and `there`
-// by nobody at all, before wait() of a later mark.
+// Copies that run while the device computes. One thread at a time; what is copied must be changed by nobody, and `there`
+// not even read, before wait() of a later mark.
 class HostCopies {
  public:
   using Mark = int64_t;  // a point behind all copies that were started before it

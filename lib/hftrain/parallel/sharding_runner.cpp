@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "hftrain/plan/rank_memory.h"
+
 namespace hftrain::parallel {
 namespace {
-
-// Reductions under way at a time; each keeps the whole gradients of a unit.
-constexpr size_t kReductionsAtOnce = 2;
 
 std::vector<size_t> owners_of(const nn::Unit& unit, const std::vector<size_t>& owners) {
   std::vector<size_t> units;
@@ -165,7 +164,7 @@ void ShardingRunner::reduce_in_order() {
 }
 
 void ShardingRunner::start_reduction(size_t unit) {
-  while (reducing_.size() >= kReductionsAtOnce) pass_on_oldest();
+  while (reducing_.size() >= plan::kReductionsAtOnce) pass_on_oldest();
   units_[unit].start_reduction();
   reducing_.push_back(unit);
 }

@@ -79,8 +79,8 @@ class Strategy {
   // To run the model's units with. Lives as long as the strategy.
   virtual nn::UnitRunner& unit_runner() = 0;
 
-  // Before the forward pass of a micro-batch. `synchronise` on the last one of an update: only then are
-  // gradients reduced over ranks.
+  // Before the forward pass of a micro-batch. `synchronise` on the last one of an update, or on all: only then are
+  // whole gradients reduced over ranks; those that are kept in parts are in every pass.
   virtual void begin_micro_batch(bool synchronise) = 0;
   // Adds to the gradients.
   virtual void backward(const at::Tensor& loss) = 0;

@@ -1,5 +1,7 @@
 #include "hftrain/plan/adapter_folder.h"
 
+#include <utility>
+
 #include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -20,8 +22,10 @@ std::string base_model_of(const Json& config, const std::string& origin) {
 OpenedFolder open_folder(const std::string& folder, const std::string& revision, const std::string& cache) {
   const std::string path = folder + '/' + architectures::kAdapterConfigName;
   if (storage::has_model_weights(folder) || !path_exists(path)) return {.weights = folder};
-  const Json config = read_json_file(path);
-  OpenedFolder opened{.adapter = folder, .spec = architectures::adapter_from_json(config, path)};
+  std::string text = read_file(path);
+  const Json config = parse_json(text, path);
+  OpenedFolder opened{
+      .adapter = folder, .spec = architectures::adapter_from_json(config, path), .config = std::move(text)};
   opened.weights = resolve_model_folder(base_model_of(config, path), "base_model_name_or_path of " + path,
                                         revision, cache);
   return opened;

@@ -70,12 +70,20 @@ struct StackTokens {
   int64_t all = 0, row = 0;
 };
 
+// Whether attention computes in float32 what is bfloat16 before it and after it (nn/attention.cpp).
+bool widens(const RunPlan& plan, bool widens_bfloat16) {
+  return widens_bfloat16 && !on_gpu(plan.ranks) && plan.precision.compute == "bfloat16";
+}
+
 // What a block of a stack keeps; `input`: the tokens that a decoder attends to.
 int64_t block_bytes(const architectures::BlockStack& stack, const StackTokens& own, const StackTokens& input,
-                    const RunPlan& plan) {
-  const int64_t item = bytes_of(plan.precision.compute);
+                    const RunPlan& plan, bool wide) {
+  const int64_t item = bytes_of(plan.precision.compute), weight = wide ? kFullPrecision : item;
   const architectures::ActivationFootprint& block = stack.block;
-  return own.all * (block.linear + block.square * own.row + block.cross * input.row) * item +
+  // The fused form keeps what comes out in float32, too; the one that keeps weights has queries, keys and values so alone.
+  const int64_t beside = block.square > 0 ? 3 * (kFullPrecision - item) : kFullPrecision;
+  return own.all * (block.linear * item + (block.square * own.row + block.cross * input.row) * weight +
+                    (wide ? block.attended * beside : 0)) +
          input.all * block.encoded * item;
 }
 
@@ -111,7 +119,7 @@ bool trains_last_matrix(const architectures::Architecture& architecture, const R
   return true;
 }
 
-int64_t activation_bytes(const architectures::Architecture& architecture, const RunPlan& plan) {
+int64_t activation_bytes(const architectures::Architecture& architecture, const RunPlan& plan, bool wide) {
   const int64_t split = plan.data.split_batches ? plan.ranks.world_size : 1;
   const auto tokens_of = [&](int64_t length) {
     return StackTokens{plan.batch.per_device_train * length / split, length};
@@ -125,7 +133,7 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
   for (architectures::BlockStack stack : architecture.stacks()) {
     stack.block.linear += adapter_numbers(architecture);
     last = stack.decodes ? &target : &input;
-    const int64_t one_block = block_bytes(stack, *last, input, plan);
+    const int64_t one_block = block_bytes(stack, *last, input, plan, wide);
     blocks += stack_bytes(stack, *last, one_block, width, plan);
     backward = std::max(backward, one_block);
     ends += 2 * last->all * width * item;
@@ -217,8 +225,10 @@ std::string gib(int64_t count) {
   return text;
 }
 
-Diagnostic too_large(const std::string& what, const std::string& why, const std::string& hint) {
-  return {Diagnostic::Severity::kError, what, "", why, hint};
+// `where` is the memory that does not do: of a machine, or of a GPU.
+Diagnostic too_large(const std::string& what, const std::string& where, const std::string& why,
+                     const std::string& hint) {
+  return {Diagnostic::Severity::kError, what, where, why, hint};
 }
 
 // What certainly must be there, in this rank's memory and in the node's.
@@ -261,6 +271,7 @@ void check_host_memory(const ResolveInput& input, const RunPlan& plan, Problems&
   problems.add(
       code_of(input, ExitCode::kHostMemory),
       too_large("the model and its training state need " + gib(needed) + " of host memory, of " + gib(host),
+                input.elsewhere ? "--machines" : "the host memory of this machine",
                 needs_of_host(plan.memory_per_rank, on_gpu(plan.ranks)) + ", for each of " +
                     std::to_string(plan.ranks.local_world_size) + " ranks" + copies,
                 plan.strategy.sharded()
@@ -277,6 +288,7 @@ void check_device_memory(const ResolveInput& input, const RunPlan& plan, Problem
     problems.add(code_of(input, ExitCode::kDeviceMemory),
                  too_large("the model and its training state need " + gib(needed) + ", and GPU " +
                                std::to_string(device.index) + " has " + gib(device.total_bytes),
+                           input.elsewhere ? "--machines" : "rank " + std::to_string(rank.rank),
                            needs_by_kind(plan.memory_per_rank),
                            plan.strategy.sharded()
                                ? "a smaller model, more GPUs, or offload: --fsdp \"full_shard offload\""
@@ -299,6 +311,7 @@ void check_expected_memory(const ResolveInput& input, const RunPlan& plan, Probl
   problems.add(ExitCode::kUsage,
                too_large("a rank is expected to need " + gib(expected) + ", and " +
                              (gpu ? "a GPU has " : "its part of the machine is ") + gib(there),
+                         "--machines",
                          (gpu ? needs_by_kind(memory) : needs_of_host(memory, false)) + ", activations " +
                              gib(memory.activations) + ", buffers " + gib(memory.buffers),
                          "a smaller --per_device_train_batch_size, or --gradient_checkpointing"));
@@ -322,7 +335,8 @@ void check_nvme(const ResolveInput& input, const RunPlan& plan, Problems& proble
 
 }  // namespace
 
-MemoryPlan estimate_memory(const architectures::Architecture& architecture, const RunPlan& plan) {
+MemoryPlan estimate_memory(const architectures::Architecture& architecture, const RunPlan& plan,
+                           bool widens_bfloat16) {
   const RankMemory bytes = rank_memory(architecture.parameters(), plan);
   MemoryPlan memory;
   memory.parameters = bytes.parameters;
@@ -331,7 +345,7 @@ MemoryPlan estimate_memory(const architectures::Architecture& architecture, cons
   memory.buffers = bytes.gathered + bytes.nvme_staging;
   memory.host = bytes.on_host;
   memory.saving = bytes.saving;
-  if (plan.do_train) memory.activations = activation_bytes(architecture, plan);
+  if (plan.do_train) memory.activations = activation_bytes(architecture, plan, widens(plan, widens_bfloat16));
   memory.evaluation = evaluation_bytes(architecture, plan);
   memory.total = memory.parameters + memory.gradients + memory.optimizer +
                  std::max(memory.activations, memory.evaluation) + memory.buffers;

@@ -49,11 +49,11 @@ void refuse_other_kinds(const std::string& folder, const std::string& name) {
 }
 
 std::string folder_of(const std::string& named, const std::string& cache) {
-  std::error_code ignored;
-  if (fs::is_directory(named, ignored)) {
+  if (is_folder(named)) {
     const fs::path folder = fs::absolute(named).lexically_normal();
     return (folder.has_filename() ? folder : folder.parent_path()).string();
   }
+  std::error_code ignored;
   if (!is_hub_name(named))
     throw Error(ExitCode::kData, "the folder of the data set does not exist")
         .where(kFlag + named)
@@ -135,7 +135,7 @@ const data::SplitFiles* split_named(const DatasetFiles& found, const std::string
 DatasetFiles find_dataset(const std::string& named, const std::optional<std::string>& configuration,
                           const std::string& cache) {
   std::string folder = folder_of(named, cache);
-  refuse_other_kinds(folder, last_name(fs::is_directory(named) ? folder : named));
+  refuse_other_kinds(folder, last_name(is_folder(named) ? folder : named));
   const std::vector<DatasetConfiguration> configurations = read_dataset_card(folder);
   const DatasetConfiguration* chosen = chosen_configuration(configurations, configuration, folder);
   if (chosen != nullptr && !chosen->folder.empty()) folder += '/' + chosen->folder;

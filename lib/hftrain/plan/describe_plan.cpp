@@ -61,13 +61,15 @@ std::vector<std::string> unit_names(const StrategyPlan& strategy) {
   return names;
 }
 
-std::string strategy_text(const StrategyPlan& strategy) {
+std::string strategy_text(const RunPlan& plan) {
+  const StrategyPlan& strategy = plan.strategy;
   std::string text = strategy.name + ", ZeRO stage " + std::to_string(strategy.stage) + ", mesh " +
                      std::to_string(strategy.mesh_replicate) + " x " + std::to_string(strategy.mesh_shard) +
                      " (replicate x shard), offload of parameters " + strategy.offload_parameters +
                      ", of optimizer " + strategy.offload_optimizer;
   if (strategy.sharded()) {
-    text += ", gradients reduced in " + strategy.reduce_dtype + ", " + strategy.state_dict + " state dict";
+    text += ", gradients reduced in " + strategy.reduce_dtype + ", " +
+            (plan.model.adapter ? "an adapter saved whole" : strategy.state_dict + " state dict");
   }
   if (strategy.name == "ddp") text += ", buckets of " + std::to_string(strategy.bucket_cap_mb) + " MiB";
   return text;
@@ -377,12 +379,9 @@ Json strategy_document(const StrategyPlan& strategy) {
 
 std::string describe_plan(const RunPlan& plan, const Topology& topology,
                           const std::vector<WorkerCommand>& workers) {
-  Rows rows = {{"run", action_text(plan)},
-               {"ranks", ranks_text(plan.ranks)},
-               {"strategy", strategy_text(plan.strategy)},
-               {"units", units_text(plan.strategy)},
-               {"model", model_text(plan.model)},
-               {"precision", precision_text(plan.precision)}};
+  Rows rows = {{"run", action_text(plan)},        {"ranks", ranks_text(plan.ranks)},
+               {"strategy", strategy_text(plan)}, {"units", units_text(plan.strategy)},
+               {"model", model_text(plan.model)}, {"precision", precision_text(plan.precision)}};
   if (plan.ranks.ranks.front().device == DeviceKind::kCuda)
     rows.push_back({"kernels", kernels_text(plan.model.fused_kernels)});
   rows.push_back({"data", data_text(plan)});

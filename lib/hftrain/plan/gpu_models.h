@@ -19,7 +19,7 @@ struct GpuModel {
   int64_t memory_bytes() const { return int64_t{memory_mib} << 20; }
 };
 
-// Ordered by name of the generation, the newest first. docs/plan.md has the sources of the numbers.
+// By generation: Blackwell, Hopper, Ada, Ampere, Turing, Volta. docs/plan.md has the sources of the numbers.
 std::span<const GpuModel> gpu_models();
 
 // By name, upper and lower case and "-", "_" and " " alike; null for none.

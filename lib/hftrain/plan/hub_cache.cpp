@@ -13,11 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_directory(const std::string& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
-}
-
 }  // namespace
 
 std::string repository_folder(const std::string& cache, const std::string& name, HubKind kind) {
@@ -59,13 +54,13 @@ std::optional<std::string> find_snapshot(const std::string& cache, const std::st
   std::error_code ignored;
   if (fs::is_regular_file(reference, ignored)) commit = trim(read_file(reference));
   const std::string snapshot = repository + "/snapshots/" + commit;
-  const bool found = !commit.empty() && is_directory(snapshot);
+  const bool found = !commit.empty() && is_folder(snapshot);
   return found ? std::optional<std::string>(snapshot) : std::nullopt;
 }
 
 std::string resolve_model_folder(const std::string& named, const std::string& flag,
                                  const std::string& revision, const std::string& cache) {
-  if (is_directory(named)) return fs::absolute(named).lexically_normal().string();
+  if (is_folder(named)) return fs::absolute(named).lexically_normal().string();
   if (!is_hub_name(named))
     throw Error(ExitCode::kData, "the folder does not exist")
         .where(flag + " " + named)

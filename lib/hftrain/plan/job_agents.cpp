@@ -38,7 +38,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VisibleDevice, mask_entry, device)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VisibleDevices, devices, notes, order_known)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostResources, allowed_cores, machine_cores, quota_cores,
                                    requested_threads, threads_variable, memory_bytes, available_bytes,
-                                   memory_limit_bytes)
+                                   memory_limit_bytes, widens_bfloat16)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Topology, devices, visible, mask, device_order, driver_version,
                                    cuda_version, gpu_problem, host)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AssignedRank, rank, local_rank, world_size, local_world_size)

@@ -1,7 +1,6 @@
 #include "hftrain/plan/model_facts.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <string_view>
 
@@ -15,6 +14,7 @@
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/tokenizer_pattern.h"
 #include "hftrain/storage/model_folder.h"
+#include "hftrain/tokenizer/tokenizer_file.h"
 
 namespace hftrain::plan {
 namespace {
@@ -43,7 +43,10 @@ std::string first_weights_file(const std::string& folder) {
   const Json index = read_json_file(path);
   const Json files = index.value("weight_map", Json::object());
   if (!files.is_object() || files.empty() || !files.begin()->is_string()) {
-    throw Error(ExitCode::kData, "the index of the weights names no file").where(path);
+    throw Error(ExitCode::kData, "the index of the weights names no file")
+        .where(path)
+        .why("its weight_map tells in which file each tensor lies")
+        .hint("copy the folder again from where the model came from");
   }
   return folder + '/' + files.begin()->get<std::string>();
 }
@@ -60,7 +63,8 @@ std::string dtype_of_weights(const std::string& path) {
   }
   throw Error(ExitCode::kData, "the weights are in no type that can be trained")
       .where(path)
-      .why("float32, bfloat16 and float16 can");
+      .why("float32, bfloat16 and float16 can")
+      .hint("save the model in one of these with save_pretrained");
 }
 
 // "torch.bfloat16" is how some tools write it.
@@ -133,6 +137,7 @@ void load_model(const arguments::ModelArguments& model, const std::string& cache
     facts.source_folder = opened.weights;
     facts.adapter_folder = opened.adapter;
     facts.adapter = opened.spec;
+    facts.adapter_config = opened.config;
     if (needed == FilesNeeded::kOfRun)
       storage::require_model_weights(
           facts.source_folder, "--model_name_or_path " + facts.source_folder,
@@ -143,6 +148,8 @@ void load_model(const arguments::ModelArguments& model, const std::string& cache
   if (!model.model_name_or_path && !model.config_name) {
     if (!model.model_type) {
       throw Error(ExitCode::kUsage, "there is no model")
+          .where("command line")
+          .why("neither a model nor a kind of model is named")
           .hint("--model_name_or_path FOLDER, or --model_type " + Architecture::model_types().front() +
                 " to train from scratch");
     }
@@ -168,7 +175,7 @@ void load_generation_config(const arguments::Arguments& arguments, const std::st
   const std::optional<std::string>& named = arguments.evaluation.generation_config;
   std::string path = facts.source_folder + "/generation_config.json";
   if (named) {
-    const bool is_file = path_exists(*named) && !std::filesystem::is_directory(*named);
+    const bool is_file = path_exists(*named) && !is_folder(*named);
     path = is_file
                ? *named
                : resolve_model_folder(*named, "--generation_config", arguments.model.model_revision, cache) +
@@ -216,7 +223,11 @@ void load_tokenizer_config(ModelFacts& facts) {
   if (name.is_string()) facts.tokenizer_class = name.get<std::string>();
   const double number = limit.is_number() ? limit.get<double>() : kUnlimitedLength + 1;
   if (number > kUnlimitedLength) return;
-  if (number < 1) throw Error(ExitCode::kData, "model_max_length must be 1 or more").where(path);
+  if (number < 1)
+    throw Error(ExitCode::kData, "model_max_length must be 1 or more")
+        .where(path)
+        .why("it is the longest text that the model takes, in tokens")
+        .hint("correct it, or take the key out: then the model's positions count");
   facts.tokenizer_max_length = static_cast<int64_t>(number);
 }
 
@@ -226,6 +237,7 @@ void load_tokenizer(const arguments::Arguments& arguments, const std::string& ca
   if (!model.tokenizer_name && !model.model_name_or_path) {
     if (all_tokenised(arguments.data)) return;
     throw Error(ExitCode::kData, "there is no tokenizer")
+        .where("--tokenizer_name")
         .why("a model from scratch brings none")
         .hint("--tokenizer_name FOLDER; `hftrain tokenizer train` makes one");
   }
@@ -241,11 +253,7 @@ void load_tokenizer(const arguments::Arguments& arguments, const std::string& ca
       facts.missing.push_back("tokenizer.json of " + facts.tokenizer_folder);
       return facts.tokenizer_folder.clear();
     }
-    throw Error(ExitCode::kData, "there is no tokenizer.json")
-        .why("texts become numbers by it, and numbers texts")
-        .where((model.tokenizer_name ? "--tokenizer_name " : "--model_name_or_path ") +
-               facts.tokenizer_folder)
-        .hint("--tokenizer_name FOLDER; `hftrain tokenizer train` makes one");
+    tokenizer::tokenizer_file(facts.tokenizer_folder);  // which says what is there instead
   }
   load_tokenizer_config(facts);
   const std::string pattern = facts.architecture->tokenizer_pattern();

@@ -1,5 +1,6 @@
-// What a plan must know of the model and the tokenizer before a process starts, read from small files only:
-// config.json, tokenizer_config.json and, for `--dtype auto`, the header of a weights file.
+// What a plan must know of the model and the tokenizer before a process starts, read from small files:
+// config.json, tokenizer_config.json and their like. Of weights the headers, for `--dtype auto` and an adapter's beginning, and of a model
+// with encoder and decoder the output matrix and the embedding that it may be tied to.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct ModelFacts {
   std::optional<architectures::AdapterSpec>
       adapter;                 // of the folder that was named, whose base model is opened
   std::string adapter_folder;  // absolute; that folder
+  std::string adapter_config;  // the text of its adapter_config.json
   bool has_head = false;       // the folder's config.json names the class that ends in the task's head
   // Where an adapter begins: parameters that source_folder's files do not hold, which start from random numbers.
   std::vector<std::string> lacking;
@@ -56,7 +58,7 @@ enum class FilesNeeded { kOfRun, kOfPlan };
 
 // The model and tokenizer that the arguments name: folders, names in the local hub cache, config_name, or
 // model_type with config_overrides; `head` is that of the task. Nothing is fetched. Errors carry exit code 4 for missing or unusable
-// files, 2 for bad overrides.
+// files, 2 for bad overrides and where no model is named.
 ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environment& environment,
                             FilesNeeded needed = FilesNeeded::kOfRun,
                             architectures::Head head = architectures::Head::kCausalLm);

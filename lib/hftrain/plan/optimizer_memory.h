@@ -1,4 +1,5 @@
-// Bytes of an optimizer's state, exactly, from the shapes alone (training_loop.md 7.7 of the contract).
+// Bytes of an optimizer's state, exactly but for its counters of updates, from the shapes alone (training_loop.md 7.7 of the
+// contract).
 #pragma once
 
 #include <cstdint>

@@ -15,11 +15,11 @@ class Problems {
     if (diagnostics_.empty()) code_ = code;
     diagnostics_.push_back(std::move(diagnostic));
   }
-  void usage(std::string what, std::string where, std::string why = "", std::string hint = "") {
+  void usage(std::string what, std::string where, std::string why, std::string hint) {
     add(ExitCode::kUsage,
         {Diagnostic::Severity::kError, std::move(what), std::move(where), std::move(why), std::move(hint)});
   }
-  void environment(std::string what, std::string where, std::string why = "", std::string hint = "") {
+  void environment(std::string what, std::string where, std::string why, std::string hint) {
     add(ExitCode::kEnvironment,
         {Diagnostic::Severity::kError, std::move(what), std::move(where), std::move(why), std::move(hint)});
   }

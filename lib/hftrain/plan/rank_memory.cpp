@@ -1,6 +1,7 @@
 #include "hftrain/plan/rank_memory.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -70,8 +71,11 @@ ParameterTable trained(const ParameterTable& table, const std::vector<int>& froz
 // Numbers of each unit that are not there between two uses, and its gradients.
 struct UnitNumbers {
   int64_t transient = 0;
-  int64_t gradients = 0;
-  bool stays = false;  // from its first use to its last one
+  int64_t gradients = 0;  // whole ones
+  int64_t largest = 0;    // of them
+  int64_t parts = 0;      // of this rank, of the gradients that are cut
+  bool stays = false;     // from its first use to its last one
+  bool waits = false;     // its gradients come from the first part of a backward pass to the last
 };
 
 // A tied weight is used by the first unit and by the last one, and its unit stays gathered in between.
@@ -83,14 +87,25 @@ bool holds_tied(const ParameterTable& table, const UnitPlan& unit) {
   });
 }
 
+// Of parts of the model between which others are units of their own.
+bool is_scattered(const ParameterTable& table, const UnitPlan& unit) {
+  const auto part_of_model = [&](int index) { return table.parameters[static_cast<size_t>(index)].unit; };
+  return part_of_model(unit.parameters.front()) != part_of_model(unit.parameters.back());
+}
+
 std::vector<UnitNumbers> unit_numbers(const ParameterTable& table, const StrategyPlan& strategy,
                                       const std::vector<int>& frozen) {
   std::vector<UnitNumbers> units;
   for (const UnitPlan& unit : strategy.units) {
-    UnitNumbers numbers{.stays = !unit.reshard_after_forward || holds_tied(table, unit)};
+    UnitNumbers numbers{.stays = !unit.reshard_after_forward || holds_tied(table, unit),
+                        .waits = is_scattered(table, unit)};
     for (const int index : unit.parameters) {
       const Part part = part_of(table.parameters[static_cast<size_t>(index)], strategy);
-      if (!std::binary_search(frozen.begin(), frozen.end(), index)) numbers.gradients += part.whole;
+      if (!std::binary_search(frozen.begin(), frozen.end(), index)) {
+        numbers.gradients += part.whole;
+        numbers.largest = std::max(numbers.largest, part.whole);
+        numbers.parts += part.sharded ? part.local : 0;
+      }
       if (strategy.stage == 3 && part.sharded) numbers.transient += part.whole;
     }
     units.push_back(numbers);
@@ -98,23 +113,83 @@ std::vector<UnitNumbers> unit_numbers(const ParameterTable& table, const Strateg
   return units;
 }
 
-// Units that stay are there all the time; of the others one is used while the next one
-// is gathered.
-int64_t gathered_bytes(const std::vector<UnitNumbers>& units, const StrategyPlan& strategy, int64_t compute,
-                       bool trains) {
+// Units that stay are there all the time; of the others one is used while the next one, or all that follow, are
+// gathered.
+int64_t gathered_bytes(const std::vector<UnitNumbers>& units, const StrategyPlan& strategy, int64_t compute) {
   const bool ahead = strategy.backward_prefetch != "none" || strategy.forward_prefetch;
-  int64_t staying = 0, moving = 0, gradients = 0;
+  int64_t staying = 0, moving = 0, all = 0;
   for (size_t i = 0; i < units.size(); ++i) {
-    gradients = std::max(gradients, units[i].gradients);
     if (units[i].stays) {
       staying += units[i].transient;
       continue;
     }
+    all += units[i].transient;
     const bool next = ahead && i + 1 < units.size() && !units[i + 1].stays;
     moving = std::max(moving, units[i].transient + (next ? units[i + 1].transient : 0));
   }
-  const int64_t reduced = std::max(compute, bytes_of(strategy.reduce_dtype));
-  return (staying + moving) * compute + (trains ? gradients * reduced : 0);
+  return (staying + (ahead && !strategy.limit_all_gathers ? all : moving)) * compute;
+}
+
+// As ranks reduce them: the reverse of their first use.
+std::vector<UnitNumbers> in_order_of_reduction(const std::vector<UnitNumbers>& units) {
+  std::vector<UnitNumbers> order;
+  std::copy_if(units.rbegin(), units.rend(), std::back_inserter(order),
+               [](const UnitNumbers& unit) { return unit.gradients > 0; });
+  return order;
+}
+
+// How a backward pass holds gradients: bytes of a number as it computes them, on their way, and of those that stay.
+struct GradientTypes {
+  int64_t compute, travelling, kept;
+};
+
+// Whole gradients that are there at once: of the units on their way, and of the one that the backward pass is at,
+// whose own are turned into the type in which they travel one after the other.
+int64_t whole_gradient_bytes(const std::vector<UnitNumbers>& order, const GradientTypes& bytes) {
+  int64_t most = 0, waiting = 0;
+  for (const UnitNumbers& unit : order) waiting += unit.waits ? unit.gradients : 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const UnitNumbers& unit = order[i];
+    waiting -= unit.waits ? unit.gradients : 0;
+    int64_t before = 0;  // on their way while this one's are computed; the oldest make room for it
+    for (size_t back = 1; back <= std::min(i, kReductionsAtOnce); ++back) before += order[i - back].gradients;
+    const int64_t beside = i < kReductionsAtOnce ? before : before - order[i - kReductionsAtOnce].gradients;
+    const int64_t both =
+        bytes.compute == bytes.travelling ? 0 : unit.largest * std::min(bytes.compute, bytes.travelling);
+    most =
+        std::max({most, unit.gradients * bytes.compute + before * bytes.travelling + waiting * bytes.compute,
+                  unit.gradients * std::max(bytes.compute, bytes.travelling) + both +
+                      beside * bytes.travelling + waiting * bytes.compute});
+  }
+  return most;
+}
+
+// What of this rank's parts comes from a reduction beside the gradients that stay. Between replicas all units' are
+// on their way until the pass ends.
+int64_t part_bytes(const std::vector<UnitNumbers>& order, const StrategyPlan& strategy, int64_t travelling) {
+  int64_t all = 0, at_once = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    all += order[i].parts;
+    int64_t together = 0;
+    for (size_t back = 0; back < std::min(i + 1, kReductionsAtOnce); ++back)
+      together += order[i - back].parts;
+    at_once = std::max(at_once, together);
+  }
+  return (strategy.mesh_replicate > 1 ? all : at_once) * travelling;
+}
+
+// Gradients of one backward pass beside those that stay.
+int64_t travelling_bytes(const std::vector<UnitNumbers>& units, const RunPlan& plan, GradientTypes bytes,
+                         bool to_host) {
+  const std::vector<UnitNumbers> order = in_order_of_reduction(units);
+  const bool accumulates = plan.batch.accumulation_steps > 1;
+  // They become the gradients that stay where there are none yet and the type is the same.
+  const bool apart = accumulates || to_host || bytes.travelling != bytes.kept;
+  const int64_t parts = apart ? part_bytes(order, plan.strategy, bytes.travelling) : 0;
+  if (plan.strategy.stage > 1 || !accumulates) return whole_gradient_bytes(order, bytes) + parts;
+  // Whole gradients stay in float32 until the last micro-batch, and are counted as such.
+  bytes.travelling = 0;
+  return (bytes.compute == kMasterBytes ? 0 : whole_gradient_bytes(order, bytes)) + parts;
 }
 
 void replicated(const ParameterTable& table, const RunPlan& plan, RankMemory& memory) {
@@ -147,13 +222,14 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   for (const ParameterSpec& parameter : learns.parameters) numbers += part_of(parameter, strategy).local;
   if (strategy.offload_parameters == "nvme") memory.on_nvme = std::exchange(shards, 0);
   memory.parameters = whole + shards;
-  memory.gathered =
-      gathered_bytes(unit_numbers(table, strategy, plan.model.frozen), strategy, compute, plan.do_train);
+  const std::vector<UnitNumbers> units = unit_numbers(table, strategy, plan.model.frozen);
+  memory.gathered = gathered_bytes(units, strategy, compute);
   if (to_host) memory.on_host = shards;
   if (!plan.do_train) return;
   const bool accumulates = strategy.stage == 1 && plan.batch.accumulation_steps > 1;
   const int64_t kept = bytes_of(trained_dtype(plan));
   memory.gradients = accumulates ? learns.count() * kMasterBytes : numbers * kept;
+  memory.gathered += travelling_bytes(units, plan, {compute, bytes_of(strategy.reduce_dtype), kept}, to_host);
   memory.optimizer =
       optimizer_state_bytes(plan.optimizer, local_table(learns, strategy), trained_dtype(plan));
   if (strategy.offload_optimizer == "nvme") {

@@ -2,6 +2,7 @@
 // really hold.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "hftrain/architectures/architecture.h"
@@ -9,11 +10,15 @@
 
 namespace hftrain::plan {
 
+// Units whose whole gradients are on their way between ranks at a time, while the backward pass makes those of
+// another one.
+inline constexpr size_t kReductionsAtOnce = 2;
+
 struct RankMemory {
   int64_t parameters = 0;  // that stay: shards of master weights, and whole parameters in stages 0 to 2
   int64_t gradients = 0;   // at the end of a backward pass
   int64_t optimizer = 0;
-  int64_t gathered = 0;  // buffers that come and go: units that are gathered at once, one unit's gradients
+  int64_t gathered = 0;  // buffers that come and go: units that are gathered at once, gradients on their way
   int64_t on_host = 0;   // share of the first three in host memory while the rank computes on a GPU
   int64_t on_nvme = 0;   // bytes of files
   int64_t nvme_staging = 0;  // host memory through which they pass

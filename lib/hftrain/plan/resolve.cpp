@@ -227,7 +227,9 @@ RunPlan resolve(const ResolveInput& input) {
   plan.rehearse = resolve_rehearsal(input, plan);
   const auto architecture = running_architecture(input);
   check_label_smoothing(input, *architecture, problems);
-  plan.memory_per_rank = estimate_memory(*architecture, plan);
+  const bool widens = std::ranges::any_of(
+      plan.ranks.ranks, [&](const RankPlan& rank) { return topology_of(input, rank).host.widens_bfloat16; });
+  plan.memory_per_rank = estimate_memory(*architecture, plan, widens);
   plan.disk = estimate_disk(*architecture, plan, input.free_bytes);
   check_budget(input, plan, problems);
   problems.throw_if_any();
@@ -255,7 +257,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   note_length(input, plan, notes);
   note_learning_rate(input, plan, notes);
   note_labels(input, plan, notes);
-  note_label_smoothing(input, notes);
+  note_label_smoothing(input, plan, notes);
   note_generation(input, plan, notes);
   note_stream(input, plan, notes);
   if (!input.model.missing.empty())

@@ -38,8 +38,8 @@ struct DataFacts {
 
 // Of the run that a checkpoint is from.
 struct SavedRun {
-  int world_size = 1;
-  int64_t global_train = 0;  // samples of one update
+  int world_size = 1;        // 0: nobody knows
+  int64_t global_train = 0;  // samples of one update; 0: nobody knows
   // From its trainer_state.json, by the names of the flags: intervals in updates and the batch of a rank.
   // What the file lacks is not there.
   std::map<std::string, int64_t> settings = {};
@@ -69,11 +69,12 @@ struct ResolveInput {
   std::optional<PluginPlan> plugin = std::nullopt;  // of --plugin, read and found fitting
   // The agents are of machines that `--machines` describes: what does not fit there is a mistake of the plan.
   bool elsewhere = false;
+  bool output_has_weights = false;  // of a model, in output_dir
 };
 
 // What cannot be done is refused with all reasons at once; the exit code is that of the first (2 or 3, 5 to 7
-// for what certainly does not fit in memory or on the disk, 4 for data without a batch; 2 for memory
-// elsewhere).
+// for what certainly does not fit in memory or on the disk, 4 for data without a batch and for files of the model or the tokenizer
+// that do not suit; 2 for memory elsewhere).
 RunPlan resolve(const ResolveInput& input);
 
 // What the user should know of a plan that resolve accepted: the mask, threads, estimates that look too

@@ -3,10 +3,8 @@
 #include <array>
 
 #include "hftrain/architectures/adapter_config.h"
-#include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
-#include "hftrain/storage/model_folder.h"
 
 namespace hftrain::plan {
 namespace {
@@ -118,7 +116,7 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
   }
   if (!input.parsed.origins.is_given("lora_task_type")) return;
   const std::string path = input.model.adapter_folder + '/' + architectures::kAdapterConfigName;
-  const Json held = read_json_file(path).value("task_type", Json());
+  const Json held = parse_json(input.model.adapter_config, path).value("task_type", Json());
   if (!held.is_null()) compare("lora_task_type", input.parsed.arguments.adapter.lora_task_type, held);
 }
 
@@ -167,7 +165,7 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
                    "training all weights would leave it behind",
                    "--use_peft trains it on; hftrain checkpoint merge makes a plain model of it");
   }
-  if (wants_training(input.parsed) && storage::has_model_weights(input.output_dir)) {
+  if (wants_training(input.parsed) && input.output_has_weights) {
     problems.usage(
         "the output folder holds the weights of a model", input.output_dir,
         "with an adapter beside them the folder would be opened without it here, and with it by transformers",
@@ -176,7 +174,7 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
   AdapterPlan plan{.spec = *spec, .folder = input.model.adapter_folder};
   if (input.model.adapter) {
     check_against_folder(input, *input.model.adapter, problems);
-    plan.config = read_file(plan.folder + '/' + architectures::kAdapterConfigName);
+    plan.config = input.model.adapter_config;
     return plan;
   }
   const std::string type = task_type(input, running.head(), problems);
@@ -204,6 +202,18 @@ void warn_of_tied(const ResolveInput& input, const Architecture& running, std::v
   }
 }
 
+// Where it was asked that checkpoints hold the model's weights in parts.
+void note_form(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const arguments::ParallelOptions& asked = input.parsed.arguments.parallel.sharding;
+  if (plan.strategy.state_dict == "full" || asked.state_dict_filled_in) return;
+  Diagnostic told =
+      note(plan.strategy.state_dict == "local" ? "LOCAL_STATE_DICT has no effect beside an adapter"
+                                               : "SHARDED_STATE_DICT has no effect beside an adapter",
+           "an adapter is small: checkpoints hold it whole, as peft reads it");
+  told.where = where(asked.state_dict.origin);
+  notes.push_back(std::move(told));
+}
+
 }  // namespace
 
 void note_adapter(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
@@ -216,7 +226,7 @@ void note_adapter(const ResolveInput& input, const RunPlan& plan, std::vector<Di
     std::snprintf(text, sizeof text, "%.2f %%", share);
     notes.push_back(note("an adapter is trained: " + std::to_string(plan.model.trainable_parameters) +
                          " of " + std::to_string(plan.model.parameters) + " numbers, " + text));
-    return;
+    return note_form(input, plan, notes);
   }
   for (const char* flag : kAdapterFlags) {
     const arguments::Origins& origins = input.parsed.origins;

@@ -70,8 +70,8 @@ void take_stream(const data::StreamSpec& stream, const arguments::ParallelArgume
 }
 
 Diagnostic data_problem(const char* split, const std::string& why, const std::string& hint) {
-  return {Diagnostic::Severity::kError, std::string("the ") + split + " data do not make a batch", "", why,
-          hint};
+  return {Diagnostic::Severity::kError, std::string("the ") + split + " data do not make a batch",
+          std::string("the ") + split + " data", why, hint};
 }
 
 void check_split(const char* name, const std::optional<SplitPlan>& split, const EpochShape& shape,
@@ -106,7 +106,8 @@ void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
   const int64_t positions = usable_positions(input.model) + added_positions(input);
   const std::string where = input.parsed.origins.describe("block_size");
   if (block < 2)
-    problems.usage("block_size must be 2 or more", where, "every token predicts the next one of its block");
+    problems.usage("block_size must be 2 or more", where, "every token predicts the next one of its block",
+                   "--block_size 1024, or a shorter one for short texts");
   if (block > positions && input.model.architecture->learned_positions()) {
     problems.usage("block_size " + std::to_string(block) + " is larger than the model's " +
                        std::to_string(positions) + " positions",
@@ -302,7 +303,9 @@ BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems
     if (!plan.data.split_batches || size % world == 0) return;
     problems.usage("with split_batches " + std::string(flag) + " must be a multiple of the number of ranks",
                    input.parsed.origins.describe(flag),
-                   std::to_string(size) + " does not divide by " + std::to_string(world));
+                   std::to_string(size) + " does not divide by " + std::to_string(world),
+                   std::string("--") + flag + ' ' + std::to_string((size / world + 1) * world) +
+                       ", or split_batches false in --accelerator_config");
   };
   check_split_size("per_device_train_batch_size", result.per_device_train);
   check_split_size("per_device_eval_batch_size", result.per_device_eval);

@@ -1,6 +1,7 @@
 // How the model that runs differs from the one that is loaded: more embeddings, more positions, parameters that stay.
 #include <algorithm>
 
+#include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
 
 namespace hftrain::plan {
@@ -114,8 +115,25 @@ std::vector<int> frozen_parameters(const ResolveInput& input, const Architecture
   return frozen;
 }
 
+// A vocabulary that the family brings along and nobody chose: of a tiny model it is nearly all of an update.
+void note_idle_vocabulary(const ResolveInput& input, std::vector<Diagnostic>& notes) {
+  constexpr int64_t kManyTimes = 4;  // a vocabulary that is rounded up is no such one
+  const arguments::ModelArguments& asked = input.parsed.arguments.model;
+  const int64_t ids = input.model.tokenizer_vocabulary.value_or(0);
+  const std::string overrides = asked.config_overrides.value_or("");
+  const bool chosen = !input.model.source_folder.empty() || asked.config_name ||
+                      overrides.find("vocab_size") != std::string::npos;
+  if (chosen || ids == 0 || input.model.architecture->vocab_size() <= kManyTimes * ids) return;
+  notes.push_back(note(
+      "the model has a vocabulary of " + with_thousands(input.model.architecture->vocab_size()) +
+          " tokens, and the tokenizer one of " + with_thousands(ids),
+      "the others never occur and take their time in every update",
+      "--config_overrides vocab_size=" + std::to_string(ids) + (overrides.empty() ? "" : ',' + overrides)));
+}
+
 std::vector<Diagnostic> opening_notes(const ResolveInput& input, const RunPlan& plan) {
   std::vector<Diagnostic> notes;
+  note_idle_vocabulary(input, notes);
   const int64_t vocabulary = input.model.architecture->vocab_size();
   if (plan.model.config.value("vocab_size", vocabulary) != vocabulary) {  // models of images have none
     notes.push_back(note("the model gets " + plan.model.config["vocab_size"].dump() +

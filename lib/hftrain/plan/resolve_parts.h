@@ -19,6 +19,11 @@ inline Diagnostic warning(std::string what, std::string why = "", std::string hi
   return {Diagnostic::Severity::kWarning, std::move(what), "", std::move(why), std::move(hint)};
 }
 
+// The place of a value of ParallelOptions: a flag has its own name as origin; a file its place.
+inline std::string where(const std::string& origin) {
+  return origin.starts_with("-") ? origin + " (command line)" : origin;
+}
+
 // resolve_ranks.cpp
 RanksPlan resolve_ranks(const ResolveInput& input, Problems& problems);
 // What the user should know of the GPUs that ranks may use.
@@ -68,11 +73,11 @@ void note_labels(const ResolveInput& input, const RunPlan& plan, std::vector<Dia
 
 // resolve_training.cpp: these read plan.steps
 OptimizerPlan resolve_optimizer(const ResolveInput& input);
-// Classes alone have a probability to spread.
+// Numbers have no probability to spread.
 void check_label_smoothing(const ResolveInput& input, const architectures::Architecture& architecture,
                            Problems& problems);
-bool smooths_labels(const architectures::Architecture& architecture);
-void note_label_smoothing(const ResolveInput& input, std::vector<Diagnostic>& notes);
+// Rule 56, and answers: the plan's optimizer smooths nothing.
+void note_label_smoothing(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
 SchedulePlan resolve_schedule(const ResolveInput& input, const RunPlan& plan);
 // A momentum of OneCycle that decays too far; after resolve_schedule.
 void check_momentum(const ResolveInput& input, const RunPlan& plan, Problems& problems);
@@ -93,7 +98,9 @@ Json resolve_generation(const ResolveInput& input, const RunPlan& plan, bool wri
 void note_generation(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
 
 // budget.cpp
-MemoryPlan estimate_memory(const architectures::Architecture& architecture, const RunPlan& plan);
+// `widens_bfloat16`: of any machine whose processors compute (HostResources).
+MemoryPlan estimate_memory(const architectures::Architecture& architecture, const RunPlan& plan,
+                           bool widens_bfloat16);
 DiskPlan estimate_disk(const architectures::Architecture& architecture, const RunPlan& plan,
                        std::optional<uint64_t> free_bytes);
 void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& problems);

@@ -162,7 +162,8 @@ class RankResolution {
       if (gpus) return visible;
       problems_.environment(
           "nproc_per_node gpu needs a GPU" + on(agent), where,
-          input_.parsed.arguments.device.use_cpu ? "--use_cpu was given" : "none is visible");
+          input_.parsed.arguments.device.use_cpu ? "--use_cpu was given" : "none is visible",
+          "--nproc_per_node cpu, or a number; `hftrain devices` shows what this machine has");
       return 0;
     }
     return std::stoi(*asked);  // checked by the arguments module, and where another agent says it

@@ -35,11 +35,6 @@ const Kind& kind_of(const std::string& asked) {
   return *found;
 }
 
-// A flag has its own name as origin; a file its place.
-std::string where(const std::string& origin) {
-  return origin.starts_with("-") ? origin + " (command line)" : origin;
-}
-
 class Resolution {
  public:
   Resolution(const ResolveInput& input, const RanksPlan& ranks, Problems& problems)

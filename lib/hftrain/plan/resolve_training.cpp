@@ -104,6 +104,14 @@ void check_metric(const ResolveInput& input, const EvaluationPlan& evaluation,
       nearest.empty() ? "one of these" : nearest);
 }
 
+// The Trainer smooths what its batches name `labels`, one of a row; places of answers are named otherwise.
+bool smooths_labels(const architectures::Architecture& architecture) {
+  using architectures::Head;
+  const bool several = architecture.head() == Head::kSequenceClassification &&
+                       architecture.labels().problem == architectures::ProblemType::kMultiLabel;
+  return !several && architecture.head() != Head::kQuestionAnswering;
+}
+
 }  // namespace
 
 void check_label_smoothing(const ResolveInput& input, const architectures::Architecture& architecture,
@@ -115,28 +123,21 @@ void check_label_smoothing(const ResolveInput& input, const architectures::Archi
                    input.parsed.origins.describe("label_smoothing_factor"),
                    "dft weighs a token's loss by the probability of that very token",
                    "leave one of them out");
-  const auto problem = architecture.labels().problem;
-  const bool classes = architecture.head() != architectures::Head::kSequenceClassification || !problem ||
-                       *problem == ProblemType::kSingleLabel;
-  if (classes || input.parsed.arguments.optimizer.label_smoothing_factor == 0) return;
+  const bool numbers = architecture.head() == architectures::Head::kSequenceClassification &&
+                       architecture.labels().problem == ProblemType::kRegression;
+  if (!numbers || input.parsed.arguments.optimizer.label_smoothing_factor == 0) return;
   problems.usage("labels of this kind are not smoothed",
                  input.parsed.origins.describe("label_smoothing_factor"),
-                 *problem == ProblemType::kRegression ? "the labels of the data are numbers: a regression"
-                                                      : "a row of the data has several labels at once",
-                 "leave it out");
+                 "the labels of the data are numbers: a regression", "leave it out");
 }
 
-// The Trainer smooths what its batches name `labels`; places of answers are named otherwise.
-bool smooths_labels(const architectures::Architecture& architecture) {
-  return architecture.head() != architectures::Head::kQuestionAnswering;
-}
-
-void note_label_smoothing(const ResolveInput& input, std::vector<Diagnostic>& notes) {
-  if (input.parsed.arguments.optimizer.label_smoothing_factor == 0 ||
-      smooths_labels(*input.model.architecture))
+void note_label_smoothing(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  if (input.parsed.arguments.optimizer.label_smoothing_factor == 0 || plan.optimizer.label_smoothing != 0)
     return;
+  const bool answers = input.model.architecture->head() == architectures::Head::kQuestionAnswering;
+  const std::string what = answers ? "the places of answers" : "rows that have several labels at once";
   notes.push_back(warning("label_smoothing_factor has no effect here",
-                          "the Trainer does not smooth the places of answers, and neither does hftrain",
+                          "the Trainer does not smooth " + what + ", and neither does hftrain",
                           "leave it out"));
 }
 
@@ -150,7 +151,7 @@ OptimizerPlan resolve_optimizer(const ResolveInput& input) {
   plan.beta2 = optimizer.adam_beta2;
   plan.epsilon = optimizer.adam_epsilon;
   plan.max_grad_norm = optimizer.max_grad_norm;
-  if (smooths_labels(*input.model.architecture)) plan.label_smoothing = optimizer.label_smoothing_factor;
+  if (smooths_labels(*running_architecture(input))) plan.label_smoothing = optimizer.label_smoothing_factor;
   plan.loss_by_probability = input.parsed.arguments.instructions.loss_type == "dft";
   for (const std::string& option : split(optimizer.optim_args.value_or(""), ',')) {
     const size_t equals = option.find('=');

@@ -7,7 +7,7 @@ namespace {
 
 // A run that goes on with another number of ranks.
 void note_ranks(const SavedRun& saved, const RunPlan& plan, std::vector<Diagnostic>& notes) {
-  if (saved.world_size == plan.ranks.world_size) return;
+  if (saved.world_size == plan.ranks.world_size || saved.global_train == 0) return;
   const BatchPlan& batch = plan.batch;
   const std::string ranks = "the run goes on with " + std::to_string(plan.ranks.world_size) + " rank" +
                             (plan.ranks.world_size == 1 ? "" : "s") + " instead of " +
@@ -34,8 +34,12 @@ void note_settings(const SavedRun& saved, const RunPlan& plan, std::vector<Diagn
   std::map<std::string, int64_t> present = {{"logging_steps", plan.logging.interval.recorded_steps()},
                                             {"eval_steps", plan.evaluation.interval.recorded_steps()},
                                             {"save_steps", plan.saving.interval.recorded_steps()}};
-  // With other ranks the batch has been spoken of.
-  if (saved.world_size == plan.ranks.world_size)
+  // With other ranks the batch has been spoken of, where it is known. One process that had several GPUs wrote what they
+  // had together.
+  const auto written = saved.settings.find("per_device_train_batch_size");
+  const bool together = saved.global_train == 0 && saved.world_size == 1 && written != saved.settings.end() &&
+                        written->second == plan.batch.per_device_train * plan.ranks.world_size;
+  if (!together && (saved.world_size == plan.ranks.world_size || saved.global_train == 0))
     present["per_device_train_batch_size"] = plan.batch.per_device_train;
   std::vector<std::string> different;
   for (const auto& [name, value] : present) {

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/dataset_files.h"
 #include "hftrain/plan/hub_cache.h"
@@ -100,8 +101,7 @@ std::vector<Diagnostic> notes_of_data_set(const arguments::ParseOutcome& parsed,
   std::vector<Diagnostic> notes;
   const std::string& named = *parsed.arguments.data.dataset_name;
   const std::string variable = hub_cache_variable(environment);
-  std::error_code ignored;
-  if (!fs::is_directory(named, ignored) && !parsed.arguments.model.cache_dir && !variable.empty() &&
+  if (!is_folder(named) && !parsed.arguments.model.cache_dir && !variable.empty() &&
       parsed.exported_environment.count(variable) == 0)
     notes.push_back(note(variable + '=' + environment.get_or(variable, "") +
                          " of the environment says where data sets lie"));

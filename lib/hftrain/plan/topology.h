@@ -59,6 +59,7 @@ struct HostResources {
   int64_t memory_bytes = 0;
   int64_t available_bytes = 0;                // without swapping; within the cgroup limit
   std::optional<int64_t> memory_limit_bytes;  // cgroup limit
+  bool widens_bfloat16 = false;               // attention computes it in float32 (nn/widened.h)
   // Whole cores that may be kept busy: at least 1.
   int usable_cores() const;
   // The smaller of memory and limit.

@@ -1,4 +1,5 @@
-// Variables of the environment that trackers of --report_to read: WANDB_*, as the wandb package has them.
+// Variables of the environment that trackers of --report_to read, WANDB_*, MLFLOW_* and TRACKIO_*, as their packages
+// have them.
 #pragma once
 
 #include <string>
@@ -9,7 +10,8 @@
 
 namespace hftrain::plan {
 
-// Those of `asked` that no variable turns off (WANDB_MODE=disabled, WANDB_DISABLED).
+// Those of `asked` that no variable turns off (WANDB_MODE=disabled, WANDB_DISABLED,
+// DISABLE_MLFLOW_INTEGRATION).
 std::vector<std::string> running_trackers(const std::vector<std::string>& asked,
                                           const Environment& environment);
 

@@ -2,7 +2,7 @@
 //
 // Down: argv `hftrain-worker --plan FILE --control-fd N [--status-fd K] [--store-fd M]`, the environment
 // variables RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, HFTRAIN_ATTEMPT, and
-// signals: SIGTERM/SIGUSR1/SIGUSR2/SIGINT ask for an orderly stop (finish the update, save, leave), a second
+// signals: SIGTERM/SIGUSR1/SIGUSR2/SIGHUP/SIGINT ask for an orderly stop (finish the update, save, leave), a second
 // one asks to leave without saving.
 //   --store-fd   a listening TCP socket, already bound by the launcher to MASTER_PORT; rank 0 serves the store
 //                on it
@@ -32,7 +32,7 @@ struct WorkerEvent {
     kMessage,     // a line for people: {level, text}
     kCheckpoint,  // {step, path, seconds, stall_seconds when in the background}: committed; rank 0 only
     kFinished,    // the last event of an orderly end: {exit_code, reason, stats}
-    kFailed,      // the last event of a failure: {exit_code, what, where, why, hint, step}
+    kFailed,      // the last event of a failure: {exit_code, what, where, why, hint, of_rank of a peer's}
   };
   Kind kind = Kind::kMessage;
   int rank = 0;

@@ -2,7 +2,7 @@
 // float32: it is rounded on the way into the processor, so that nobody keeps a second copy of weights and no gradient of them
 // is rounded on its way out.
 //
-// The blocks are those of sgemm.h; a word holds two numbers that follow each other along the sum. They are multiplied by vectors, or
+// It goes by blocks as sgemm.h does; a word holds two numbers that follow each other along the sum. They are multiplied by vectors, or
 // by the tiles of AMX, which are several times as fast (word_kernel.h).
 #pragma once
 

@@ -14,7 +14,7 @@
 
 namespace hftrain::nn::cpu {
 
-// e^x within 2 ulp, 0 below the smallest normal number; NaN stays NaN. Branch-free, so that loops over it
+// e^x within 2 ulp, 0 for x below −87, where the normal numbers end, and e^88 above 88; NaN stays NaN. Branch-free, so that loops over it
 // vectorise: x = n·ln 2 + r, 2^n through the exponent bits, e^r by its Taylor polynomial on |r| <= ln 2 / 2.
 HFTRAIN_INLINE float fast_exp(float x) {
   constexpr float kLog2E = 1.44269504088896341f;
