@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <new>
+#include <utility>
 
 namespace hftrain {
 
@@ -11,7 +12,7 @@ Error error_of(const std::exception_ptr& caught) {
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
-    return Error(ExitCode::kHostMemory, "the host is out of memory");
+    return out_of_host_memory("see what else uses it; less data at once, or fewer ranks on this machine");
   } catch (const std::filesystem::filesystem_error& error) {
     return system_error(error.code().value(), "cannot use", error.path1().string());
   } catch (const std::exception& error) {
@@ -19,6 +20,13 @@ Error error_of(const std::exception_ptr& caught) {
   } catch (...) {
     return Error(ExitCode::kInternal, "internal: unexpected error of unknown type");
   }
+}
+
+Error out_of_host_memory(std::string hint) {
+  return Error(ExitCode::kHostMemory, "the host is out of memory")
+      .where("this machine")
+      .why("the system gave no more memory (its own, a control group's, or ulimit -v)")
+      .hint(std::move(hint));
 }
 
 }  // namespace hftrain

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <string>
 
 #include "hftrain/base/error.h"
 
@@ -11,5 +12,8 @@ namespace hftrain {
 // of the file system what system_error() makes of it, and anything else kInternal. Below the line
 // runtime/translate.h knows LibTorch's as well.
 Error error_of(const std::exception_ptr& caught);
+
+// The system gave no memory: exit code kHostMemory. `hint` says what needs less.
+Error out_of_host_memory(std::string hint);
 
 }  // namespace hftrain

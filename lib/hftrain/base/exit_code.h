@@ -16,7 +16,7 @@ enum class ExitCode : int {
   kWorkerLost = 9,          // a worker died or hung
   kTerminatedUnsaved = 10,  // terminated before a checkpoint could be committed
   kInterrupted = 130,       // Ctrl-C, state saved
-  kTerminated = 143,        // SIGTERM, SIGUSR1 or SIGUSR2, state saved
+  kTerminated = 143,        // another signal that asks for a stop (SIGTERM, SIGUSR1, …), state saved
 };
 
 // The short name used in reports and error records, e.g. "worker lost".

@@ -84,6 +84,11 @@ bool path_exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
 std::string read_file(const std::string& path, ExitCode on_error) {
   const FileDescriptor file = open_file(path, O_RDONLY, "cannot open", on_error);
   std::string text;

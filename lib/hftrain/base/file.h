@@ -1,5 +1,5 @@
 // Files as the rest of the project needs them: whole reads, atomic writes, read-only maps, owned descriptors.
-// Every failure is an hftrain::Error that names the path; ENOSPC, EDQUOT and EIO always carry
+// Every failure is an hftrain::Error that names the path; ENOSPC, EDQUOT, EIO and EFBIG always carry
 // ExitCode::kDisk.
 #pragma once
 
@@ -51,7 +51,9 @@ class MappedFile {
 // Lets go of the whole memory pages inside a part of a MappedFile; they come back when touched again.
 void release_mapped(std::string_view part) noexcept;
 
+// Not so where the system refuses to look, as for a name that is too long.
 bool path_exists(const std::string& path);
+bool is_folder(const std::string& path);
 std::string read_file(const std::string& path, ExitCode on_error = ExitCode::kData);
 
 // Writes a temporary sibling, syncs it, renames it over `path` and syncs the folder: readers see the old

@@ -110,6 +110,9 @@ std::string short_reason(const std::string& words) {
   return words.size() <= kLongest ? words : words.substr(0, kLongest) + "…";
 }
 
+constexpr const char* kCorrectIt =
+    "correct it there; a file that nobody has edited is damaged: copy it again from where it came from";
+
 void dump_string(const std::string& text, std::string& out) {
   out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -163,11 +166,13 @@ Json parse_json(std::string_view text, const std::string& origin, int error_code
     if (std::optional<Json> json = parse_with_marks(text)) return std::move(*json);
     throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
         .where(place(text, error.byte, origin))
-        .why(short_reason(error.what()));
+        .why(short_reason(error.what()))
+        .hint(kCorrectIt);
   } catch (const Json::out_of_range& error) {  // a number that no double holds: the parser does not say where
     throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
         .where(origin)
-        .why(short_reason(error.what()));
+        .why(short_reason(error.what()))
+        .hint(kCorrectIt);
   }
 }
 

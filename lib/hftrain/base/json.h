@@ -28,7 +28,7 @@ constexpr int kDeepestJson = 100;
 
 // Parses JSON text; `origin` names it in the error (a path, or the flag it came from). `//` and `/* */`
 // comments are accepted, and NaN, Infinity and -Infinity as Python writes them. Errors (exit code
-// `error_code`) carry origin:line:column.
+// `error_code`) carry origin:line:column; that of a number which no double holds the origin alone.
 Json parse_json(std::string_view text, const std::string& origin, int error_code = 4);
 
 // What another process wrote: nothing when it is not JSON. Never throws for what stands in the text.

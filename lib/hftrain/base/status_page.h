@@ -79,7 +79,7 @@ class StatusPage {
   void begin_wait() noexcept;
   void end_wait() noexcept;
 
-  // For handlers. From now on the worker answers kStackSignal.
+  // For handlers. From now on the worker answers stack_signal() (fault_handlers.h).
   void set_answers() noexcept;
   bool answers() const noexcept;
   void set_crash(int signal, int code, uint64_t address) noexcept;

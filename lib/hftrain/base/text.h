@@ -22,7 +22,7 @@ int edit_distance(std::string_view a, std::string_view b, int most = std::numeri
 // At most `count` of the candidates that `word` may mean, likeliest first: see suggest_names.
 std::vector<std::string> nearest_names(std::string_view word, const std::vector<std::string>& candidates,
                                        size_t count = 2);
-// ", did you mean --a or --b?" from names, each with `prefix`; empty for none.
+// "did you mean --a or --b?" from names, each with `prefix`; empty for none.
 std::string did_you_mean(const std::vector<std::string>& names, std::string_view prefix = "");
 
 std::string with_thousands(int64_t value);    // 1234567 -> "1,234,567"

@@ -22,7 +22,10 @@ Rendered render_conversation(const ChatTemplate& chat_template, const Variables&
                              const Conversation& conversation, const std::tm& now) {
   const Sequence* messages = conversation.messages.as_sequence();
   if (messages == nullptr || messages->items.empty()) {
-    throw Error(ExitCode::kData, "a conversation has no messages").why("a chat template needs one at least");
+    throw Error(ExitCode::kData, "a conversation has no messages")
+        .where("the conversation")
+        .why("a chat template needs one at least")
+        .hint("give it a message with a role and a content");
   }
   Variables variables = special_tokens;
   variables.insert(variables.end(), conversation.more.begin(), conversation.more.end());

@@ -18,7 +18,8 @@ Json object_at(const fs::path& path) {
   if (json.is_object()) return json;
   throw Error(ExitCode::kData, "not a tokenizer's settings")
       .where(path.string())
-      .why("the file holds no JSON object");
+      .why("the file holds no JSON object")
+      .hint("copy tokenizer_config.json from where the tokenizer came from");
 }
 
 void add_file(const std::string& name, const fs::path& path, TemplateFolder& found) {
@@ -38,7 +39,8 @@ void add_jinja_files(const fs::path& folder, TemplateFolder& found) {
 [[noreturn]] void refuse_shape(const std::string& origin) {
   throw Error(ExitCode::kData, "chat_template cannot be read")
       .where(origin)
-      .why("it is a text, or a list of objects with a name and a template");
+      .why("it is a text, or a list of objects with a name and a template")
+      .hint("write it so, or name another template with --chat_template_path");
 }
 
 void add_from_settings(const Json& settings, const std::string& origin, TemplateFolder& found) {

@@ -44,7 +44,10 @@ c10::intrusive_ptr<c10d::Backend> connect_backend(const BackendRequest& request,
   } catch (const std::exception& error) {
     throw Error(ExitCode::kWorkerLost, "the ranks could not connect to each other over " + request.backend)
         .where("rank " + std::to_string(request.members.at(static_cast<size_t>(request.rank))))
-        .why(error.what());
+        .why(error.what())
+        .hint(
+            "see whether the machines reach each other, and by which interface (GLOO_SOCKET_IFNAME, "
+            "NCCL_SOCKET_IFNAME)");
   }
 }
 
@@ -402,6 +405,7 @@ void agree_on_plan(Communicator& communicator, const std::string& plan_hash) {
   }
   if (different.empty()) return;
   throw Error(ExitCode::kEnvironment, name_ranks(different) + " read another plan than rank 0")
+      .where("OUTPUT_DIR/hftrain/plan.json")
       .why("plan " + hashes[static_cast<size_t>(different.front())] + " against " + hashes[0])
       .hint("all nodes must run the same build of hftrain and see the same output folder");
 }

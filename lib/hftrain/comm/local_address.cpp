@@ -15,7 +15,10 @@ namespace hftrain::comm {
 namespace {
 
 Error unreachable(const std::string& host, const char* why) {
-  return Error(ExitCode::kEnvironment, "cannot find the way to rank 0's machine").where(host).why(why);
+  return Error(ExitCode::kEnvironment, "cannot find the way to rank 0's machine")
+      .where(host)
+      .why(why)
+      .hint("check --main_process_ip and the name service");
 }
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
@@ -26,8 +29,7 @@ AddressList resolve(const std::string& host) {
   wanted.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;
   const int status = ::getaddrinfo(host.c_str(), "9", &wanted, &found);
-  if (status != 0)
-    throw unreachable(host, ::gai_strerror(status)).hint("check --main_process_ip and the name service");
+  if (status != 0) throw unreachable(host, ::gai_strerror(status));
   return {found, &::freeaddrinfo};
 }
 

@@ -8,9 +8,10 @@
 namespace hftrain::comm {
 namespace {
 
-Error unusable(const std::string& path) {
+Error unusable(const std::string& path, const std::string& why) {
   return Error(ExitCode::kEnvironment, "MPI cannot be used")
       .where(path)
+      .why(why)
       .hint("install openmpi-bin and libopenmpi-dev and build again, or leave --ddp_backend out");
 }
 
@@ -23,12 +24,12 @@ std::string loader_reason() {
 
 const MpiPlugin& load_mpi_plugin(const std::string& path) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw unusable(path).why(loader_reason());
+  if (!library) throw unusable(path, loader_reason());
   const auto function = reinterpret_cast<MpiPluginFunction>(::dlsym(library, kMpiPluginSymbol));
-  if (!function) throw unusable(path).why(loader_reason());
+  if (!function) throw unusable(path, loader_reason());
   const MpiPlugin& plugin = function();
   if (plugin.torch_version != std::string(TORCH_VERSION)) {
-    throw unusable(path).why(std::string("the plug-in was built for torch ") + plugin.torch_version +
+    throw unusable(path, std::string("the plug-in was built for torch ") + plugin.torch_version +
                              ", this program for " TORCH_VERSION);
   }
   return plugin;

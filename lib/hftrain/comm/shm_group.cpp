@@ -40,7 +40,7 @@ std::string key_of(int rank) {
 
 ShmGroup::ShmGroup(const BackendRequest& request, size_t segment_bytes)
     : rank_(request.rank), members_(request.members), timeout_(request.timeout) {
-  ShmSegment own = ShmSegment::create(segment_bytes);
+  ShmSegment own = ShmSegment::create(name(rank_), segment_bytes);
   const std::string address = own.address();
   request.store->set(key_of(rank_), std::vector<uint8_t>(address.begin(), address.end()));
   for (int rank = 0; rank < request.world_size; ++rank) {
@@ -50,7 +50,7 @@ ShmGroup::ShmGroup(const BackendRequest& request, size_t segment_bytes)
     }
     request.store->wait({key_of(rank)}, timeout_);
     const std::vector<uint8_t> found = request.store->get(key_of(rank));
-    segments_.push_back(ShmSegment::open(std::string(found.begin(), found.end()), segment_bytes));
+    segments_.push_back(ShmSegment::open(name(rank), std::string(found.begin(), found.end()), segment_bytes));
   }
   // Nobody goes on, and perhaps ends, before all have opened its segment.
   begin();

@@ -26,10 +26,10 @@ static_assert(std::atomic<uint32_t>::is_always_lock_free);
 
 class ShmSegment {
  public:
-  // A new segment of this process, its memory already reserved.
-  static ShmSegment create(size_t bytes);
+  // A new segment of this process, its memory already reserved. `owner` is for errors: "rank 3".
+  static ShmSegment create(const std::string& owner, size_t bytes);
   // The segment of another process of this machine, by the address that its owner published.
-  static ShmSegment open(const std::string& address, size_t bytes);
+  static ShmSegment open(const std::string& owner, const std::string& address, size_t bytes);
 
   ShmSegment(ShmSegment&& other) noexcept;
   ShmSegment& operator=(ShmSegment&&) = delete;

@@ -96,11 +96,13 @@ StorePointer open_store(const StoreAddress& address, int rank, int world_size,
     if (missing.empty()) return store;
     throw Error(ExitCode::kWorkerLost, name_ranks(missing) + " did not come to the rendezvous")
         .where(place)
-        .why("waited " + std::to_string(deadline.count()) + " ms");
+        .why("waited " + std::to_string(deadline.count()) + " ms")
+        .hint("see what those ranks did last; a larger --ddp_timeout waits longer");
   } catch (const c10::DistError& error) {
     throw Error(ExitCode::kWorkerLost, "the rendezvous store of rank 0 does not answer")
         .where(place)
-        .why(error.what_without_backtrace());
+        .why(error.what_without_backtrace())
+        .hint("see whether rank 0 still runs, and whether its machine can be reached from this one");
   }
 }
 

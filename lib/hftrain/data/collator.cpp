@@ -25,6 +25,7 @@ class BlockCollator final : public Collator {
     for (const int64_t sample : samples) {
       if (ids.length(sample) != length) {
         throw Error(ExitCode::kData, "samples of different lengths in one batch")
+            .where("the cache of samples")
             .why("causal language modelling trains on blocks of one length")
             .hint("prepare the data again with --overwrite_cache");
       }

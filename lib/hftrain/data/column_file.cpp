@@ -19,7 +19,10 @@ T load(const char* bytes) {
 }
 
 Error broken(const std::string& path, std::string why) {
-  return Error(ExitCode::kData, "cannot read a token file").where(path).why(std::move(why));
+  return Error(ExitCode::kData, "cannot read a token file")
+      .where(path)
+      .why(std::move(why))
+      .hint("write the pair of .bin and .idx again; one in the cache goes by `hftrain cache prune`");
 }
 
 template <typename T>

@@ -24,12 +24,7 @@ constexpr const char* kFormats =
     "a .bin/.idx pair, or a folder that prepare wrote";
 
 std::vector<std::string> expand(const std::string& pattern) {
-  if (path_exists(pattern) || path_exists(pattern + ".idx")) return {pattern};
-  glob_t found{};
-  const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_TILDE, nullptr, &found);
-  std::vector<std::string> paths;
-  if (result == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  ::globfree(&found);
+  std::vector<std::string> paths = paths_of_pattern(pattern);
   if (paths.empty()) {
     const bool is_glob = pattern.find_first_of("*?[") != std::string::npos;
     throw Error(ExitCode::kData, is_glob ? "no data file matches the pattern" : "a data file does not exist")
@@ -37,7 +32,6 @@ std::vector<std::string> expand(const std::string& pattern) {
         .why(is_glob ? "there is no file of such a name" : "there is nothing of that name")
         .hint("see whether the path is right; a relative one starts in the folder where hftrain was started");
   }
-  std::sort(paths.begin(), paths.end());
   return paths;
 }
 
@@ -57,8 +51,7 @@ std::optional<RowFormat> row_format(const std::string& path) {
 
 // The prefix of the token file that `path` stands for; nothing when it is none.
 std::optional<std::string> token_prefix(const std::string& path, Split split) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
+  if (is_folder(path)) {
     if (!path_exists(path + "/meta.json")) {
       throw Error(ExitCode::kData, "a folder is not a data file")
           .where(path)
@@ -80,8 +73,7 @@ std::optional<std::string> token_prefix(const std::string& path, Split split) {
 }
 
 bool is_image_folder(const std::string& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored) && !path_exists(path + "/meta.json");
+  return is_folder(path) && !path_exists(path + "/meta.json");
 }
 
 void add_file(const std::string& path, Split split, bool image_folders, DataFiles& files) {
@@ -103,6 +95,17 @@ void add_file(const std::string& path, Split split, bool image_folders, DataFile
 }
 
 }  // namespace
+
+std::vector<std::string> paths_of_pattern(const std::string& pattern) {
+  if (path_exists(pattern) || path_exists(pattern + ".idx")) return {pattern};
+  glob_t found{};
+  const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_TILDE, nullptr, &found);
+  std::vector<std::string> paths;
+  if (result == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
 
 const char* split_name(Split split) {
   switch (split) {

@@ -29,9 +29,12 @@ uint64_t bytes_of_file(const std::string& path);
 uint64_t bytes_of(const RowFile& file);
 uint64_t bytes_of(const DataFiles& files);
 
-// Expands globs (*, ?, [], sorted by bytes; a path that exists is taken as it is) and finds the format of
-// every file by its name. A folder written by prepare() stands for its token file of `split`. Nothing found,
-// an unknown extension, or text beside token files: Error (exit code 4 or 2) naming the pattern.
+// What a glob (*, ?, []) names, sorted by bytes; a path that exists is taken as it is. Empty: nothing is there.
+std::vector<std::string> paths_of_pattern(const std::string& pattern);
+
+// Expands globs and finds the format of every file by its name. A folder written by prepare() stands for its token
+// file of `split`. Nothing found, an unknown extension, or text beside token files: Error (exit code 4 or 2) naming the
+// pattern or the file.
 // With `image_folders` every other folder stands for the images in it.
 DataFiles find_data_files(const std::vector<std::string>& patterns, Split split, bool image_folders = false);
 

@@ -12,6 +12,7 @@ Dataset::Dataset(std::vector<Column> columns) : columns_(std::move(columns)) {
   for (const Column& other : columns_) {
     if (other.file->size() == size()) continue;
     throw Error(ExitCode::kData, "the columns of a prepared split have different sizes")
+        .where("the cache of samples")
         .why(columns_.front().name + " has " + std::to_string(size()) + " samples, " + other.name + " has " +
              std::to_string(other.file->size()))
         .hint("prepare the data again with --overwrite_cache");

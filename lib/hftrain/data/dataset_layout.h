@@ -3,9 +3,10 @@
 // The card of the data set (README.md) may name patterns for each split. Without it names of folders and files say what they are for: the first
 // of these ways that finds a file counts.
 //   1. data/SPLIT-00000-of-00009*.*, for splits of any name
-//   2. folders, then files, whose name has a word of a split: train, training; validation, valid, dev, val; test, testing, eval,
+//   2. files that end in .eval are the split `logs`, files called task.toml or instruction.md the split `test`: neither is read here
+//   3. folders, then files, whose name has a word of a split: train, training; validation, valid, dev, val; test, testing, eval,
 //      evaluation. Words end at one of "-._ ", a digit, or the end of the name.
-//   3. all files are for training
+//   4. all files are for training
 #pragma once
 
 #include <string>

@@ -105,7 +105,8 @@ class DelimitedRows final : public RowSource {
   Error error(std::string why) const {
     return Error(ExitCode::kData, "cannot read a data file")
         .where(path_ + ':' + std::to_string(record_line_))
-        .why(std::move(why));
+        .why(std::move(why))
+        .hint(kMendIt);
   }
 
   int peek() {

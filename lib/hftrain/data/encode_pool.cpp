@@ -6,6 +6,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/tokenizer/encoding_stop.h"
+#include "hftrain/tokenizer/truncation.h"
 
 namespace hftrain::data {
 
@@ -25,6 +26,7 @@ void EncodePool::start(size_t threads) {
   } catch (const std::system_error& error) {
     if (!threads_.empty()) return;
     throw Error(ExitCode::kEnvironment, "no thread can be started to tokenise with")
+        .where("--preprocessing_num_workers")
         .why(error.what())
         .hint("raise the limit on processes (ulimit -u, or pids.max of the control group)");
   }
@@ -88,7 +90,16 @@ void EncodePool::work() {
 
 void EncodePool::encode(RowChunk& chunk) const {
   chunk.features.columns.resize(columns_);
-  encoder_.encode(chunk.records, chunk.features);
+  try {
+    encoder_.encode(chunk.records, chunk.features);
+  } catch (const tokenizer::CannotTruncate&) {
+    throw;  // whoever takes the chunk names the flag of the length
+  } catch (Error& error) {
+    const bool open = error.diagnostics().front().where.empty();
+    if (open && chunk.records.rows() > 0)
+      error.where("one of the rows from " + chunk.records.where(0) + " on");
+    throw;
+  }
   chunk.records = Records();
 }
 

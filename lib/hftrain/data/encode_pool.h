@@ -35,8 +35,8 @@ class EncodePool {
   ~EncodePool();
 
   void give(RowChunk chunk);
-  // The oldest chunk that has not been taken, waiting for it; an exception of the encoder is thrown here. Nothing once
-  // `stop` is true.
+  // The oldest chunk that has not been taken, waiting for it; an exception of the encoder is thrown here. Nothing where
+  // it would have to wait and `stop` is true.
   std::optional<RowChunk> take();
   size_t size() const { return ordered_.size(); }
 

@@ -49,6 +49,7 @@ class LengthEncoder final : public Encoder {
   }
 
   std::vector<Remark> remarks() const override { return inner_->remarks(); }
+  void check_all() const override { inner_->check_all(); }
 
  private:
   // The last of `lengths` are those of the records' samples.

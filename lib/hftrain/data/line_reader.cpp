@@ -77,7 +77,8 @@ LineReader::Ending LineReader::next(std::string& line) {
 Error LineReader::error(std::string why) const {
   return Error(ExitCode::kData, "cannot read a data file")
       .where(path_ + ':' + std::to_string(line_number_))
-      .why(std::move(why));
+      .why(std::move(why))
+      .hint(kMendIt);
 }
 
 std::string too_long(const char* what, size_t longest) {

@@ -57,6 +57,7 @@ class LineReader {
 // Why a row is refused, and what to do: "the line is longer than 1.0 GiB".
 std::string too_long(const char* what, size_t longest);
 inline constexpr const char* kSplitIt = "see whether the file is of that kind; split what is so long";
+inline constexpr const char* kMendIt = "mend the file there, or leave it out";
 inline constexpr const char* kConvertIt = "convert the file to UTF-8, for example with iconv";
 
 // Throws `reader`'s error when `text` is not UTF-8.

@@ -163,7 +163,8 @@ class ParquetRows final : public RowSource {
   Error error(const std::string& why, int64_t row) const {
     return Error(ExitCode::kData, "cannot read a data file")
         .where(row > 0 ? path_ + ':' + std::to_string(row) : path_)
-        .why(why);
+        .why(why)
+        .hint(kMendIt);
   }
 
   // What the plug-in says is wrong, in the words of this program.

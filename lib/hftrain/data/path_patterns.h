@@ -18,7 +18,7 @@ using RelativePaths = std::vector<std::string>;
 bool leads_nowhere(const std::filesystem::path& path);
 
 // All regular files below `folder`, sorted by their bytes; links to files are followed, and those that lead nowhere are among them. Folders
-// of runs are left out. More than `most` of them, or folders deeper than any real one, are an Error (exit code 4).
+// of runs and links to folders are left out. More than `most` of them, or folders deeper than any real one, are an Error (exit code 4).
 RelativePaths files_below(const std::string& folder, size_t most = 1'000'000);
 
 bool has_wildcards(std::string_view pattern);

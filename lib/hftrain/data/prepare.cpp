@@ -29,6 +29,7 @@ std::string cache_folder(const Environment& environment) {
   if (const auto folder = set("XDG_CACHE_HOME")) return *folder + "/hftrain";
   if (const auto folder = set("HOME")) return *folder + "/.cache/hftrain";
   throw Error(ExitCode::kEnvironment, "there is no place for the token cache")
+      .where("environment HFTRAIN_CACHE")
       .why("none of HFTRAIN_CACHE, XDG_CACHE_HOME and HOME is set")
       .hint("set HFTRAIN_CACHE to a folder");
 }

@@ -23,7 +23,7 @@ std::string cache_folder(const Environment& environment);
 std::optional<PreparedData> find_prepared(const PrepareRequest& request);
 
 // Finds or makes the samples; `load_tokenizer` is called once and only when there is text to tokenise.
-// Memory is bounded by the longest row. Nothing is returned when `stop` became true; the cache is then as
+// Memory is bounded by the longest row, but where the recipe has an order of its own: that keeps the rows (encoder.h). Nothing is returned when `stop` became true; the cache is then as
 // before. A split without a sample is an Error (exit code 4). Several processes may prepare the same
 // request at once.
 std::optional<PreparedData> prepare(const PrepareRequest& request, const TokenizerLoader& load_tokenizer,

@@ -6,6 +6,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/data/block_packer.h"
 #include "hftrain/data/encode_pool.h"
+#include "hftrain/tokenizer/truncation.h"
 
 namespace hftrain::data {
 namespace {
@@ -29,7 +30,7 @@ bool read_chunk(RowSource& rows, size_t chunk_bytes, int64_t& rows_in_group, Row
 std::optional<RowChunk> taken(EncodePool& pool, const Recipe& recipe) {
   try {
     return pool.take();
-  } catch (Error& error) {
+  } catch (tokenizer::CannotTruncate& error) {
     if (!error.diagnostics().front().where.empty()) throw;
     throw error.where(std::string(recipe.length_flag)).hint("a larger " + std::string(recipe.length_flag));
   }

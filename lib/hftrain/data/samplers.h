@@ -23,7 +23,7 @@ struct SamplerOptions {
   int64_t batch_size = 8;  // of one rank; with split_batches of all ranks together, a multiple of world_size
   int rank = 0;
   int world_size = 1;
-  uint64_t seed = 42;
+  uint64_t seed = 42;  // kBatchRebalance draws from 42 whatever it is, as the Trainer does
   Sampling sampling = Sampling::kRandom;
   std::optional<DrawnOrder> drawn;  // with kRandom, in the place of seed and epoch
   // Of orders that look at lengths: those of all samples, and the samples that are to have about one length

@@ -254,7 +254,8 @@ std::optional<PreparedSplit> SplitBuilder::build_from_tokens(const SplitRequest&
     const int64_t id = facts.smallest_id < 0 ? facts.smallest_id : facts.largest_id;
     throw Error(ExitCode::kData, "a token file holds numbers that are no token ids")
         .where(split.files.token_prefixes.front() + ".bin")
-        .why("one of them is " + std::to_string(id));
+        .why("one of them is " + std::to_string(id))
+        .hint("write the tokens again, with the ids of the model's tokenizer");
   }
   // Grouping leaves sequences of exactly one block as they are, so such a file is used where it lies.
   const bool as_it_is = facts.all_full_blocks && split.files.token_prefixes.size() == 1 &&

@@ -48,6 +48,8 @@ std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
   if (request.streams_training && !request.train_files.empty()) splits.erase(splits.begin());
   if (splits.empty() && !request.streams_training) {
     throw Error(ExitCode::kUsage, "there is no data to prepare")
+        .where("command line")
+        .why("no file is named that a run would read")
         .hint("name files with --train_file or --validation_file");
   }
   return splits;

@@ -43,7 +43,7 @@ bool has_text(const PrepareRequest& request, const std::vector<SplitRequest>& sp
 // Whether rows are joined and cut into blocks.
 bool packs(const PrepareRequest& request);
 
-// A block size that nobody has resolved where rows are packed is an Error (exit code 9).
+// A block size that nobody has resolved where rows are packed is an Error (exit code 1).
 void check_block_size(const PrepareRequest& request);
 
 // Rows that the recipe wants to see first; none without a survey.

@@ -6,9 +6,9 @@
 
 namespace hftrain::data {
 
-// Of a request whose training rows are to be streamed: looks at the files and at the tokenizer, and reads no rows. Errors:
-// the task's rows cannot be streamed, or not with these options (exit code 2); files that are not there or are no text
-// (exit code 4).
+// Of a request whose training rows are to be streamed: looks at the files and at the tokenizer, and reads no rows but the
+// first of a file, for its columns. Errors: the task's rows cannot be streamed, or not with these options, or the files hold token
+// ids (exit code 2); files that are not there, or that cannot be read again (exit code 4).
 StreamSpec spec_of_stream(const PrepareRequest& request, const TokenizerLoader& load_tokenizer);
 
 }  // namespace hftrain::data

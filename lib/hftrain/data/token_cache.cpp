@@ -232,9 +232,17 @@ PreparedData TokenCache::publish(const std::string& key, Staging& staging, const
   }
   sync_directory(tokens_folder_);
   auto published = find(key);
-  if (!published) throw Error(ExitCode::kDisk, "the token cache could not be read back").where(target);
+  if (!published)
+    throw Error(ExitCode::kDisk, "the token cache could not be read back")
+        .where(target)
+        .why("its files are not as they were written")
+        .hint("look at that disk, or name another folder with HFTRAIN_CACHE");
   published->from_cache = false;
-  if (!hold(*published)) throw Error(ExitCode::kDisk, "the token cache was removed meanwhile").where(target);
+  if (!hold(*published))
+    throw Error(ExitCode::kDisk, "the token cache was removed meanwhile")
+        .where(target)
+        .why("somebody removed it as soon as it was written")
+        .hint("start again; `hftrain cache prune` never removes what a run uses");
   return *published;
 }
 

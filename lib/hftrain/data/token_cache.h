@@ -1,7 +1,7 @@
 // Finished samples on disk, named by the hash of everything they were made from.
 //
-//   <cache>/tokens/<key>/{train,validation,test}.{bin,idx}: input_ids
-//   <cache>/tokens/<key>/{train,validation,test}.<column>.{bin,idx}: further columns of a task
+//   <cache>/tokens/<key>/SPLIT.{bin,idx}: input_ids; SPLIT is train, validation or test, of second sets with _mismatched behind it
+//   <cache>/tokens/<key>/SPLIT.<column>.{bin,idx}: further columns of a task
 //   <cache>/tokens/<key>/meta.json: samples, columns, sizes, what it was made from
 //   <cache>/hashes/…: what FileHashes remembers
 //

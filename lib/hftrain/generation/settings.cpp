@@ -42,11 +42,21 @@ Json number(const Setting& setting, const std::string& word) {
   return value;
 }
 
+Json written_as_json(const Setting& setting, const std::string& word) {
+  const std::string name = "--" + std::string(setting.name);
+  try {
+    return parse_json(word, name, 2);
+  } catch (Error& error) {  // whose way out is that of a file
+    error.hint("close every bracket and quotation mark, and put it in quotes of the shell: " + name +
+               " '[…]'; `hftrain generate --help` shows an example");
+    throw;
+  }
+}
+
 Json tokens(const Setting& setting, std::span<const std::string> words) {
   if (words.size() == 1) {
     const std::string& word = words.front();
-    return word.starts_with('[') ? parse_json(word, "--" + std::string(setting.name), 2)
-                                 : whole(setting, word);
+    return word.starts_with('[') ? written_as_json(setting, word) : whole(setting, word);
   }
   Json ids = Json::array();
   for (const std::string& word : words) ids.push_back(whole(setting, word));
@@ -68,7 +78,7 @@ Json value_from_words(const Setting& setting, std::span<const std::string> words
     case Setting::Kind::kTexts:
       return std::vector<std::string>(words.begin(), words.end());
     case Setting::Kind::kJson:
-      return parse_json(word, "--" + std::string(setting.name), 2);
+      return written_as_json(setting, word);
     case Setting::Kind::kTruth:
     case Setting::Kind::kEarlyStopping:
       break;

@@ -15,7 +15,8 @@ std::string encode_setup(const TextSetup& setup) {
                   {"head", setup.head},
                   {"dtype", setup.dtype},
                   {"threads", setup.threads},
-                  {"cuda_ordinal", setup.cuda_ordinal}});
+                  {"cuda_ordinal", setup.cuda_ordinal},
+                  {"plugin", {setup.plugin.name, setup.plugin.path, setup.plugin.hash}}});
 }
 
 TextSetup decode_setup(const Json& line) {
@@ -28,6 +29,9 @@ TextSetup decode_setup(const Json& line) {
   setup.dtype = line.at("dtype").get<std::string>();
   setup.threads = line.at("threads").get<int>();
   setup.cuda_ordinal = line.at("cuda_ordinal").get<int>();
+  const Json& plugin = line.at("plugin");
+  setup.plugin = {plugin.at(0).get<std::string>(), plugin.at(1).get<std::string>(),
+                  plugin.at(2).get<std::string>()};
   return setup;
 }
 

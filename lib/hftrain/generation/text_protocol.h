@@ -17,6 +17,11 @@
 
 namespace hftrain::generation {
 
+// A library that adds the model's family, as plan::PluginPlan says it.
+struct FamilyLibrary {
+  std::string name, path, hash;
+};
+
 struct TextSetup {
   std::string folder;     // of the weights
   std::string adapter;    // of an adapter that stands beside them; empty: none
@@ -25,7 +30,8 @@ struct TextSetup {
   std::string head;       // a head's word
   std::string dtype;      // of weights and computation: float32, bfloat16 or float16
   int threads = 1;
-  int cuda_ordinal = -1;  // -1: the CPU
+  int cuda_ordinal = -1;   // -1: the CPU
+  FamilyLibrary plugin{};  // without a path: none
 };
 
 struct TextRequest {

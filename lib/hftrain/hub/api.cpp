@@ -123,6 +123,7 @@ http::Answer Api::once(const std::string& target, http::Request request) {
       request.headers.push_back("Authorization: Bearer " + access_.token);
     const bool sends_much = request.upload.has_value() || request.body.size() > kLargestCall;
     http::Answer answer = (request.take ? transfer_ : sends_much ? sending_ : client_).send(request);
+    silence_ = answer.silent;
     const std::string location = header_of(answer, "location");
     if (!redirects(answer.status) || location.empty() || hop == kMostRedirects)
       return without_token(std::move(answer));

@@ -37,6 +37,8 @@ class Api {
   // Why an answer is no good, with what to do about it: Error(kEnvironment) for servers and networks, Error(kData) for what is
   // not there or may not be seen. `revision` may be empty.
   Error refusal(const http::Answer& answer, const Repository& repository, const std::string& revision) const;
+  // The last request ended because nothing came, or moved, as long as was waited for.
+  bool met_silence() const { return silence_; }
   bool stopped() const { return stop_ != nullptr && *stop_; }
   const std::atomic<bool>* stop() const { return stop_; }
   // False when it was stopped meanwhile. `attempt` counts from 0.
@@ -49,6 +51,7 @@ class Api {
 
   Access access_;
   const std::atomic<bool>* stop_;
+  bool silence_ = false;
   http::Client client_;    // of calls
   http::Client transfer_;  // of files: as long as they are large
   http::Client sending_;   // of files and commits: their receiver may think a while

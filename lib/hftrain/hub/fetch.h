@@ -27,8 +27,9 @@ struct FetchResult {
 };
 
 // All or nothing as readers see it: the snapshot gets its name, and the reference its commit, when every file is there and has the hash
-// that the Hub said. What was interrupted is gone on from. Errors: those of download_blob; kDisk before the first byte when they
-// would not fit.
+// that the Hub said. What was interrupted is gone on from. Errors: those of download_blob and of the Hub's answers; kUsage
+// for what cannot be the name of a revision; kData when nothing in it is to be fetched; kDisk before the first byte when they would
+// not fit.
 FetchResult fetch(Api& api, const FetchRequest& request, const Progress& progress);
 
 }  // namespace hftrain::hub

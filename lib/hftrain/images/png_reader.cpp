@@ -83,7 +83,11 @@ class PngReader {
     input_.bytes = bytes;
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &input_, remember, ignore);
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
-    if (info_ == nullptr) throw Error(ExitCode::kHostMemory, "libpng cannot be started").where(origin_);
+    if (info_ == nullptr)
+      throw Error(ExitCode::kHostMemory, "libpng cannot be started")
+          .where(origin_)
+          .why("there is no memory for its two records")
+          .hint("a smaller --dataloader_num_workers, or fewer ranks on this machine");
   }
   PngReader(const PngReader&) = delete;
   PngReader& operator=(const PngReader&) = delete;

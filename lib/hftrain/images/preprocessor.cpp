@@ -17,7 +17,8 @@ constexpr int64_t kLargestSide = 1 << 16;
 Error unusable(const std::string& what, const Json& value, const std::string& origin) {
   return Error(ExitCode::kData, what)
       .where(origin)
-      .why("it is " + value.dump(-1, ' ', false, Json::error_handler_t::replace));
+      .why("it is " + value.dump(-1, ' ', false, Json::error_handler_t::replace))
+      .hint("correct it as the image processor of the model has it");
 }
 
 int64_t side_of(const Json& value, const std::string& origin) {

@@ -81,6 +81,22 @@ int64_t meminfo(const std::string& text, const std::string& name) {
   return leading_integer(text.substr(at + name.size() + 1)).value_or(0) * 1024;
 }
 
+// By the flags of the first processor: Linux makes the text of all as it is read. Of what is no x86 it is not known.
+bool widens_bfloat16(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!line.starts_with("flags")) continue;
+    const std::vector<std::string> words = split_words(line);
+    const auto has = [&](const char* flag) {
+      return std::find(words.begin(), words.end(), flag) != words.end();
+    };
+    // What LibTorch asks oneDNN for.
+    return !has("avx_ne_convert") && !(has("avx512bw") && has("avx512vl") && has("avx512dq"));
+  }
+  return false;
+}
+
 int count_allowed_cores() {
   const size_t cpus = allowed_cpus().size();
   return static_cast<int>(cpus > 0 ? cpus : std::thread::hardware_concurrency());
@@ -104,6 +120,7 @@ plan::HostResources detect_host(const Environment& environment, const TopologySo
   const MemoryLimit limit = memory_limit(cgroup);
   host.memory_limit_bytes = limit.limit;
   if (limit.left) host.available_bytes = std::min(host.available_bytes, *limit.left);
+  host.widens_bfloat16 = widens_bfloat16(sources.root + "proc/cpuinfo");
   plan::take_requested_threads(environment, host);
   return host;
 }

@@ -6,7 +6,7 @@
 namespace hftrain::machine {
 
 std::string host_name();
-// Equal for two processes when they are on one machine (one start of one kernel) and in one network, so that
+// Equal for two processes when they are on one machine (one start of one kernel), in one network and under one host name, so that
 // the loopback address of one is that of the other.
 std::string machine_identity();
 

@@ -26,7 +26,6 @@ std::unique_ptr<Metric> make_seqeval(const MetricOptions& options);
 std::unique_ptr<Metric> make_exact_match(const MetricOptions& options);
 std::unique_ptr<Metric> make_rouge(const MetricOptions& options);
 std::unique_ptr<Metric> make_bleu(const MetricOptions& options);
-std::unique_ptr<Metric> make_chrf(const MetricOptions& options);
 std::unique_ptr<Metric> make_squad(const MetricOptions& options);
 std::unique_ptr<Metric> make_squad_v2(const MetricOptions& options);
 

@@ -75,7 +75,6 @@ const std::vector<MetricEntry>& entries() {
        6 * kNumber,
        make_rouge},
       {"sacrebleu", kTexts, {"bleu", "gen_len"}, "bleu", true, 0, make_bleu},
-      {"chrf", kTexts, {"score"}, "score", true, 0, make_chrf},
       {"squad", kAnswers, {"exact_match", "f1"}, "f1", true, 0, make_squad},
       {"squad_v2", kAnswers, squad_v2_keys(), "f1", true, 6 * kNumber, make_squad_v2},
   };

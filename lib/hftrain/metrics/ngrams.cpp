@@ -16,14 +16,6 @@ std::vector<int> NgramIndex::words(std::span<const std::string> words) {
   return numbers;
 }
 
-std::vector<int> NgramIndex::characters(std::u32string_view text) {
-  // Beyond any number of a word or an n-gram, so that a character's key is nobody else's.
-  constexpr uint64_t kCharacter = uint64_t{0xFFFFFFFF} << 32;
-  std::vector<int> numbers;
-  for (const char32_t c : text) numbers.push_back(number_of(kCharacter | c));
-  return numbers;
-}
-
 int NgramIndex::number_of(uint64_t key) {
   const auto [found, is_new] = longer_.try_emplace(key, next_);
   next_ += is_new;
@@ -64,7 +56,7 @@ void require_references(std::span<const std::string> references) {
   if (!references.empty()) return;
   throw Error(ExitCode::kData, "an example has no reference to compare its prediction with")
       .where("metrics")
-      .why("BLEU and chrF count what predictions share with references")
+      .why("BLEU counts what predictions share with references")
       .hint("leave such examples out");
 }
 

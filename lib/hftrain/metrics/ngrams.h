@@ -1,4 +1,4 @@
-// Counts of n-grams of words or characters, for the metrics that compare them.
+// Counts of n-grams of words, for the metrics that compare them.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,7 @@ using NgramCounts = std::unordered_map<int, int64_t>;
 class NgramIndex {
  public:
   std::vector<int> words(std::span<const std::string> words);
-  std::vector<int> characters(std::u32string_view text);
-  // Counts for each order from 1 to `highest`, of a text given as the numbers of its words or characters.
+  // Counts for each order from 1 to `highest`, of a text given as the numbers of its words.
   std::vector<NgramCounts> count(std::span<const int> text, int highest);
 
  private:

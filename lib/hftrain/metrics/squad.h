@@ -23,7 +23,7 @@ struct AnswerScore {
 // Version 1.1. `answers` must not be empty (kData): that version has no question without an answer.
 AnswerScore squad_score(std::string_view prediction, std::span<const std::string> answers);
 
-// One question of version 2.0. 33 bytes, kept for every question until the thresholds are looked for.
+// One question of version 2.0, kept for every question until the thresholds are looked for.
 struct SquadV2Score {
   AnswerScore score;
   double no_answer_probability = 0;

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "hftrain/metrics/bootstrap.h"
-#include "hftrain/metrics/chrf.h"
 #include "hftrain/metrics/metric_makers.h"
 #include "hftrain/metrics/python_text.h"
 #include "hftrain/metrics/rouge.h"
@@ -154,31 +153,6 @@ class Bleu final : public SumsMetric {
   BleuOptions options_;
 };
 
-// Sums: n-grams of the prediction, of the reference and shared ones, for each order.
-class Chrf final : public SumsMetric {
- public:
-  Chrf() : SumsMetric(3 * ChrfCounts().orders.size()) {}
-  void add(const MetricBatch& batch) override {
-    const auto& texts = batch_as<TextBatch>(batch);
-    for (size_t i = 0; i < texts.predictions.size(); ++i) {
-      const ChrfCounts counts = chrf_counts(texts.predictions[i], texts.references[i]);
-      for (size_t n = 0; n < counts.orders.size(); ++n) {
-        sums_[3 * n] += static_cast<double>(counts.orders[n].predicted);
-        sums_[3 * n + 1] += static_cast<double>(counts.orders[n].actual);
-        sums_[3 * n + 2] += static_cast<double>(counts.orders[n].shared);
-      }
-    }
-  }
-  MetricResults compute() const override {
-    ChrfCounts counts;
-    const auto sum = [&](size_t i) { return static_cast<int64_t>(sums_[i]); };
-    for (size_t n = 0; n < counts.orders.size(); ++n) {
-      counts.orders[n] = {sum(3 * n), sum(3 * n + 1), sum(3 * n + 2)};
-    }
-    return {{"score", chrf_score(counts)}};
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<Metric> make_exact_match(const MetricOptions& options) {
@@ -190,9 +164,6 @@ std::unique_ptr<Metric> make_rouge(const MetricOptions& options) {
 }
 std::unique_ptr<Metric> make_bleu(const MetricOptions& options) {
   return std::make_unique<Bleu>(options.bleu);
-}
-std::unique_ptr<Metric> make_chrf(const MetricOptions&) {
-  return std::make_unique<Chrf>();
 }
 
 }  // namespace hftrain::metrics

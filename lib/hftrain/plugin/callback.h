@@ -29,13 +29,14 @@ struct State {
   std::string best_model_checkpoint;  // empty: none so far
   double total_flos = 0;
   int64_t num_input_tokens_seen = 0;
-  double learning_rate = 0;  // of the last update
-  double grad_norm = 0;      // of the last update
+  // Of the newest update that the host knows of: on a GPU on_step_end may see those of the update before, on_log never does.
+  double learning_rate = 0;
+  double grad_norm = 0;
   bool is_world_process_zero = true;
 };
 
-// Made on every rank and called on its training thread. What it throws ends the run: exit code 1, with a message that names
-// the plug-in and the event.
+// Made on every rank and called on its training thread. What it throws ends the run with a message that names the plug-in and
+// the event, and exit code 1; memory that runs out in it keeps its own code (5, 6).
 class Callback {
  public:
   virtual ~Callback() = default;
@@ -55,7 +56,7 @@ class Callback {
   virtual void on_epoch_end(const State&, Control&) {}
   virtual void on_train_end(const State&, Control&) {}
 
-  // What a checkpoint is to keep of it, any text; rank 0's is kept. Empty: nothing. Given back on every rank of a run that goes
+  // What a checkpoint is to keep of it, any text in UTF-8; rank 0's is kept. Empty: nothing. Given back on every rank of a run that goes
   // on with --restore_callback_states_from_checkpoint.
   virtual std::string save_state() const { return ""; }
   virtual void load_state(const std::string&) {}

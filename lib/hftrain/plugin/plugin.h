@@ -5,7 +5,7 @@
 //     registry.callback("patience", [](const hftrain::plugin::Run&) { return std::make_unique<Patience>(); });
 //   }
 //
-// Link hftrain::plugin of find_package(hftrain), and hftrain::torch where it registers a loss.
+// Link hftrain::plugin of find_package(hftrain), and hftrain::torch where it registers a loss or a family.
 #pragma once
 
 #include <functional>

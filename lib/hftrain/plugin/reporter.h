@@ -24,7 +24,7 @@ class Reporter {
   virtual void record(const Record& record) = 0;
   // Nothing more waits to be recorded just now.
   virtual void flush() {}
-  // After the last record. Destroyed without it: the run was lost.
+  // After the last record. Destroyed without it: it got no more records, for it threw or was far behind, or the run was lost.
   virtual void end(End) {}
 };
 

@@ -62,8 +62,9 @@ class Trainer {
 
   // What the program does on every rank: training, evaluation and prediction, each where its flag asks for it.
   virtual void run();
-  // The numbers of the end of training, of the last evaluation, of the last prediction; empty: it was not asked for, or the run
-  // was stopped. Collective. train() once. What they throw is of hftrain, and ends the run also where it is caught.
+  // The numbers of the end of training, of the last evaluation (one during training counts), of the last prediction; empty: there
+  // was none, as it was not asked for or the run was stopped before. Collective. train() once. What they throw is of hftrain, and
+  // ends the run also where it is caught.
   virtual Metrics train();
   virtual Metrics evaluate();
   virtual Metrics predict();

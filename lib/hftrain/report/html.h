@@ -7,7 +7,7 @@
 
 namespace hftrain::report {
 
-// Without a meaning in HTML, in text and in attributes between double quotes; control characters become spaces.
+// Without a meaning in HTML, in text and in attributes between double quotes; control characters but line ends become spaces.
 std::string escaped(std::string_view text);
 
 // JSON that may stand inside a <script> element.

@@ -38,7 +38,7 @@ class Console {
   //   step        {step, total, tokens_per_second?, memory_bytes?}: the same for the phase "train"
   //   log         {record}: the record's line
   //   metrics     {text}: the block at the end of a split
-  //   checkpoint  {step, path, seconds}
+  //   checkpoint  {step, path, seconds, stall_seconds?}
   //   message     {level: number of a LogLevel, text}: also below the threshold, which is not every rank's
   void event(std::string_view name, const Json& data, double time);
 

@@ -11,7 +11,9 @@ bool is_set(const Environment& environment, const char* name) {
 
 Error unknown_word(const char* flag, const std::string& word, const char* choices) {
   return Error(ExitCode::kUsage, std::string(flag) + " does not know '" + word + "'")
-      .why(std::string("it is one of ") + choices);
+      .where(flag)
+      .why(std::string("it is one of ") + choices)
+      .hint(std::string(flag) + " auto");
 }
 
 ProgressStyle choose_progress(const ConsoleRequest& request, bool can_redraw) {

@@ -34,7 +34,7 @@ struct ConsoleRequest {
 };
 
 // A live line is drawn only on a terminal that can move its cursor, whatever was asked: no carriage return
-// ever reaches a pipe or a file. Colour: "always" and FORCE_COLOR win; otherwise a terminal that is not
+// ever reaches a pipe or a file. Colour: "always" and "never" win, then FORCE_COLOR; otherwise a terminal that is not
 // TERM=dumb, without NO_COLOR. Error(kUsage) for a word that is none of the above.
 ConsoleStyle choose_console_style(const ConsoleRequest& request, const Environment& environment);
 

@@ -84,7 +84,10 @@ CsvSink::CsvSink(const std::string& path)
   const bool ours = columns_.size() >= kFixedColumns.size() &&
                     std::equal(kFixedColumns.begin(), kFixedColumns.end(), columns_.begin());
   if (!ours)
-    throw Error(ExitCode::kData, "not a table of logged records").where(path).hint("move the file away");
+    throw Error(ExitCode::kData, "not a table of logged records")
+        .where(path)
+        .why("its first line does not name the columns that hftrain writes")
+        .hint("move the file away");
 }
 
 void CsvSink::record(const LogRecord& record) {

@@ -46,7 +46,11 @@ std::string format_value(const std::string& key, const Json& value) {
 
 Json read_metrics(const std::string& path) {
   Json metrics = read_json_file(path);
-  if (!metrics.is_object()) throw Error(ExitCode::kData, "not a file of results").where(path);
+  if (!metrics.is_object())
+    throw Error(ExitCode::kData, "not a file of results")
+        .where(path)
+        .why("it holds no JSON object, and this run's results would be added to it")
+        .hint("move the file away");
   return metrics;
 }
 

@@ -92,7 +92,8 @@ Json MlflowServer::exchange(const std::string& call, const http::Request& reques
   throw Error(ExitCode::kEnvironment, "the server did not take " + call)
       .where(shown_)
       .why(answer.status == 200 ? "its answer is no object of JSON: is it a server of MLflow?"
-                                : reason_in(answer));
+                                : reason_in(answer))
+      .hint("see whether MLFLOW_TRACKING_URI names a server of MLflow, and what its own log says");
 }
 
 Json MlflowServer::post(const std::string& call, const Json& message) {

@@ -9,7 +9,7 @@
 
 namespace hftrain::reporting {
 
-// The whole file is replaced with every record, so that a reader sees one or the other. Gauges hftrain_<metric> with
+// The whole file is replaced when the records that wait have been taken, so that a reader sees one or the other. Gauges hftrain_<metric> with
 // the label `run` (--run_name, else the output folder's name), hftrain_step, hftrain_epoch,
 // hftrain_last_record_seconds (Unix time) and hftrain_running. Texts are left out.
 class PrometheusSink final : public RecordSink {

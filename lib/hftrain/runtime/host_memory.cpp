@@ -23,7 +23,11 @@ int64_t kilobyte_line(const std::string& line) {
 
 HostMemory host_memory() {
   std::ifstream status("/proc/self/status");
-  if (!status) throw Error(ExitCode::kEnvironment, "cannot read /proc/self/status").hint("mount /proc");
+  if (!status)
+    throw Error(ExitCode::kEnvironment, "cannot read /proc/self/status")
+        .where("/proc/self/status")
+        .why("the kernel tells there how much memory a rank uses")
+        .hint("mount /proc");
   HostMemory memory;
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with("VmRSS:")) memory.resident = kilobyte_line(line);

@@ -14,8 +14,8 @@ struct Numerics {
 // before there are other threads. Variables that the user has set are left alone.
 void set_library_environment(const Numerics& numerics);
 
-// Deterministic algorithms (an error where an operator has none), no cuDNN benchmark; TF32 in matmul and
-// cuDNN.
+// With full_determinism, deterministic algorithms (an error where an operator has none) and no cuDNN benchmark; TF32 in matmul and
+// cuDNN where it is given. Nothing is taken back.
 void apply_numerics(const Numerics& numerics);
 
 }  // namespace hftrain::runtime

@@ -33,7 +33,9 @@ void set_state_bytes(at::Generator generator, const std::string& bytes, const ch
   } catch (const c10::Error& error) {
     throw Error(ExitCode::kData,
                 std::string("the saved random state of the ") + which + " cannot be restored")
-        .why(error.what_without_backtrace());
+        .where("the checkpoint")
+        .why(error.what_without_backtrace())
+        .hint("go on from an earlier checkpoint, by --resume_from_checkpoint");
   }
 }
 
@@ -56,7 +58,9 @@ void restore_random_state(const RandomState& state, const DeviceRuntime& runtime
   if (device.is_cpu()) return;
   if (state.device.empty()) {
     throw Error(ExitCode::kData, "the checkpoint has no random state of a device")
-        .why("it was written by a run on the CPU");
+        .where("the checkpoint")
+        .why("it was written by a run on the CPU")
+        .hint("go on with --use_cpu, or start from its model with --model_name_or_path");
   }
   set_state_bytes(runtime.generator(device), state.device, "device");
 }

@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "hftrain/base/caught_error.h"
+
 namespace hftrain::runtime {
 
 Error translate(const std::exception_ptr& foreign) {
@@ -13,18 +15,20 @@ Error translate(const std::exception_ptr& foreign) {
     return error;
   } catch (const c10::OutOfMemoryError& error) {
     return Error(ExitCode::kDeviceMemory, "the device is out of memory")
+        .where("the GPU of this rank")
         .why(error.what_without_backtrace())
         .hint(
             "a smaller --per_device_train_batch_size with more --gradient_accumulation_steps, "
             "--gradient_checkpointing, or a sharded strategy");
   } catch (const std::bad_alloc&) {
-    return Error(ExitCode::kHostMemory, "the host is out of memory")
-        .hint(
-            "a smaller --per_device_train_batch_size with more --gradient_accumulation_steps, "
-            "--gradient_checkpointing, or fewer ranks on this machine");
+    return out_of_host_memory(
+        "a smaller --per_device_train_batch_size with more --gradient_accumulation_steps, "
+        "--gradient_checkpointing, or fewer ranks on this machine");
   } catch (const c10::DistError& error) {
     return Error(ExitCode::kWorkerLost, "communication with the other ranks failed")
-        .why(error.what_without_backtrace());
+        .where("between the ranks")
+        .why(error.what_without_backtrace())
+        .hint("see which rank failed first: the others fail because of it");
   } catch (const c10::AcceleratorError& error) {
     return Error(ExitCode::kEnvironment, "the device reported an error")
         .where("an operation that the device was behind with: what the host came to is not what failed")

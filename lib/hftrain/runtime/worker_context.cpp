@@ -20,6 +20,7 @@ void check_torch_version() {
   if (version == TORCH_VERSION) return;
   throw Error(ExitCode::kEnvironment,
               "the LibTorch found at run time is not the one this program was built for")
+      .where("hftrain-worker")
       .why("built for torch " TORCH_VERSION ", loaded " + version)
       .hint(
           "an installed hftrain takes `hftrain-libtorch fetch`, a checkout scripts/setup; or point the "
@@ -51,7 +52,9 @@ void use_gpu(WorkerContext& context) {
   if (ordinal >= count) {
     throw Error(ExitCode::kEnvironment, "rank " + std::to_string(context.place.rank) + " is to use GPU " +
                                             std::to_string(ordinal) + " of those visible")
-        .why("this process sees " + std::to_string(count));
+        .where("CUDA_VISIBLE_DEVICES")
+        .why("this process sees " + std::to_string(count))
+        .hint("`hftrain devices` shows what it should see");
   }
   context.device = c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(ordinal));
   context.device_runtime->set_current(context.device);

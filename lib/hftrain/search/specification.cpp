@@ -150,6 +150,14 @@ void read_range(const Json& written, const std::string& place, Parameter& parame
   }
 }
 
+// What hyperparameter_search of the Trainer searches where nothing else is asked for.
+Space default_space() {
+  return {{.flag = "learning_rate", .low = 1e-6, .high = 1e-4, .log = true},
+          {.flag = "num_train_epochs", .low = 1, .high = 5, .step = 1, .whole = true},
+          {.flag = "per_device_train_batch_size", .choices = {4, 8, 16, 32, 64}},
+          {.flag = "seed", .low = 1, .high = 40, .step = 1, .whole = true}};
+}
+
 Space read_space(const Json& written, Reader& reader) {
   Space space;
   if (!written.is_object() || written.empty()) {
@@ -231,12 +239,12 @@ Specification read_specification(const std::string& text, const std::string& nam
   Reader reader(name);
   Specification specification;
   if (!written.is_object()) {
-    reader.wrong("the file", "no mapping", "a search has at least a space",
+    reader.wrong("the file", "no mapping", "a search is keys with their values",
                  "space: {learning_rate: {low: 1e-5, high: 1e-2}}");
     reader.finish();
   }
   reader.check_keys(written, kKeys, "");
-  specification.space = read_space(written.value("space", Json()), reader);
+  specification.space = written.contains("space") ? read_space(written["space"], reader) : default_space();
   read_method(written, specification, reader);
   const bool grid = specification.method == Method::kGrid;
   specification.trials = reader.count(written, "trials", 1, kMostTrials).value_or(grid ? 0 : 20);

@@ -11,7 +11,7 @@ namespace hftrain::search {
 enum class Method { kGrid, kRandom, kTpe, kAsha };
 
 struct Specification {
-  Space space;
+  Space space;  // by the names of flags; without one in the file the Trainer's
   Method method = Method::kTpe;
   int trials = 0;  // 0 only of a grid: all of its points
   std::string metric = "eval_loss";

@@ -5,6 +5,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
+#include "hftrain/tokenizer/truncation.h"
 
 namespace hftrain::tasks {
 namespace {
@@ -72,8 +73,11 @@ class QuestionEncoder final : public data::Encoder {
     try {
       return options_.context_first ? tokenizer_->encode_pair(row.context, row.question, encode_options_)
                                     : tokenizer_->encode_pair(row.question, row.context, encode_options_);
-    } catch (Error& error) {
+    } catch (tokenizer::CannotTruncate& error) {
       throw error.where(where).hint("a larger --max_seq_length, or a smaller --doc_stride");
+    } catch (Error& error) {
+      if (error.diagnostics().front().where.empty()) error.where(where);
+      throw;
     }
   }
 

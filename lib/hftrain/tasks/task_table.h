@@ -52,7 +52,7 @@ struct TaskRow {
   std::vector<std::string_view> flags;  // that this task reads and not every one
 
   // The functions are pure. Bad values of flags are Errors (exit code 2).
-  data::Recipe (*recipe)(const TaskInput& input) = nullptr;  // null: the task is not built yet
+  data::Recipe (*recipe)(const TaskInput& input) = nullptr;  // every row has one
   // The same recipe, of its settings alone. Null: the task has none (Recipe::settings).
   data::Recipe (*recipe_again)(const Json& settings) = nullptr;
   // How a batch is padded; `facts`: what the recipe's survey found. Null: samples are blocks of one length.

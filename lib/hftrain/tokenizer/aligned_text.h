@@ -1,5 +1,5 @@
 // A text in the course of being normalised and split, and where each of its bytes comes from in the original.
-// It may grow to 32 times the original; what grows beyond that is an Error (exit code 4). The rules of
+// It may grow to 32 times the original and a kilobyte; what grows beyond that is an Error (exit code 4). The rules of
 // alignment are those of the PyPI `tokenizers` package, including its odd corners, so that offsets come out
 // the same.
 #pragma once

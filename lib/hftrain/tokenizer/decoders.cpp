@@ -49,7 +49,8 @@ class ByteLevelDecoder : public Decoder {
   void decode(Tokens& tokens, size_t) const override {
     std::string bytes;
     for (const std::string& token : tokens) append(token, bytes);
-    tokens.assign(1, unicode::is_valid(bytes) ? std::move(bytes) : unicode::replace_invalid(bytes));
+    if (!unicode::is_valid(bytes)) bytes = unicode::replace_invalid(bytes);
+    tokens.assign(1, bytes);
   }
 
  private:

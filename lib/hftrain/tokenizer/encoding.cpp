@@ -33,12 +33,12 @@ void append_tokens(Encoding& head, Tail&& tail) {
     head.sequence_ranges.push_back({range.id, before + range.begin, before + range.end});
   }
   append_values(head.ids, tail.ids);
-  append_texts(head.tokens, std::forward<Tail>(tail).tokens);
   append_values(head.offsets, tail.offsets);
   append_values(head.type_ids, tail.type_ids);
   append_values(head.attention_mask, tail.attention_mask);
   append_values(head.special_tokens_mask, tail.special_tokens_mask);
   append_values(head.word_ids, tail.word_ids);
+  append_texts(head.tokens, std::forward<Tail>(tail).tokens);
 }
 
 Encoding joined(Encoding head, const Encoding& tail) {

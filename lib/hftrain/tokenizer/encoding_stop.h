@@ -28,7 +28,10 @@ class StopWatch {
   void next_piece() {
     constexpr uint32_t kPieces = 4096;  // that are encoded in a millisecond
     if (++pieces_ % kPieces == 0 && stop_ != nullptr && stop_->load(std::memory_order_relaxed))
-      throw Error(ExitCode::kTerminatedUnsaved, "a text was given up while it was encoded");
+      throw Error(ExitCode::kTerminatedUnsaved, "a text was given up while it was encoded")
+          .where("the data")
+          .why("the program was asked to stop")
+          .hint("the same command encodes it");
   }
 
  private:

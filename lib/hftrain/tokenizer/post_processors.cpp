@@ -149,7 +149,10 @@ class TemplateProcessor : public PostProcessor {
       const Piece& piece = pieces[i];
       if (piece.sequence >= 0) {
         if (static_cast<size_t>(piece.sequence) >= parts.size()) {
-          throw Error(ExitCode::kData, "the tokenizer's template asks for a second text");
+          throw Error(ExitCode::kData, "the tokenizer's template asks for a second text")
+              .where("tokenizer.json, post_processor")
+              .why("there is one text, and its template for one names $B")
+              .hint("correct its template \"single\", or take the tokenizer that the model came with");
         }
         Encoding& text = parts[static_cast<size_t>(piece.sequence)];
         const bool again = std::any_of(pieces.begin() + static_cast<long>(i) + 1, pieces.end(),

@@ -11,6 +11,7 @@
 #include "hftrain/tokenizer/json_part.h"
 #include "hftrain/tokenizer/model_part.h"
 #include "hftrain/tokenizer/pipeline.h"
+#include "hftrain/tokenizer/tokenizer_file.h"
 
 namespace hftrain::tokenizer {
 namespace {
@@ -21,45 +22,6 @@ namespace fs = std::filesystem;
 constexpr double kNoLimit = 1e9;
 // Tokens that a file may have every text padded to, and the bytes of their text together.
 constexpr int64_t kMostPadded = int64_t{1} << 20, kMostPaddedBytes = int64_t{1} << 26;
-
-constexpr const char* kNameTokenizer =
-    "name the folder of a tokenizer with --tokenizer_name, or make one with 'hftrain tokenizer train'";
-
-// What a folder has of the tokenizers before tokenizer.json; empty when nothing.
-std::string files_of_older_tokenizer(const std::string& folder) {
-  for (const char* name :
-       {"vocab.txt", "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "merges.txt"}) {
-    if (path_exists(folder + "/" + name)) return name;
-  }
-  return "";
-}
-
-std::string file_of(const std::string& place) {
-  std::error_code error;
-  const fs::file_status status = fs::status(place, error);
-  if (status.type() == fs::file_type::not_found)
-    throw Error(ExitCode::kData, "no tokenizer at '" + place + "'")
-        .where(place)
-        .why("there is no such folder or file")
-        .hint(kNameTokenizer);
-  if (error) throw system_error(error.value(), "cannot read the tokenizer", place, ExitCode::kData);
-  if (status.type() != fs::file_type::directory) return place;
-  const std::string file = (fs::path(place) / "tokenizer.json").string();
-  const fs::file_status found = fs::status(file, error);
-  if (found.type() == fs::file_type::none)
-    throw system_error(error.value(), "cannot read the tokenizer", file, ExitCode::kData);
-  if (found.type() != fs::file_type::not_found) return file;
-  const std::string old = files_of_older_tokenizer(place);
-  throw Error(ExitCode::kData, "no tokenizer in '" + place + "'")
-      .where(file)
-      .why(old.empty() ? "the folder has no tokenizer.json"
-                       : "the folder has " + old + " and no tokenizer.json, which is all that hftrain reads")
-      .hint(old.empty()
-                ? std::string(kNameTokenizer)
-                : "let transformers write it: python3 -c \"from transformers import AutoTokenizer as T; "
-                  "T.from_pretrained('" +
-                      place + "').save_pretrained('" + place + "')\"");
-}
 
 simdjson::dom::element parse(simdjson::dom::parser& parser, const std::string& file) {
   simdjson::padded_string text;
@@ -74,7 +36,10 @@ simdjson::dom::element parse(simdjson::dom::parser& parser, const std::string& f
   if (error == simdjson::SUCCESS) return root;
   // The other parser is slower and says where; this one is fussier about nothing that the other would take.
   parse_json(std::string_view(text), file);
-  throw Error(ExitCode::kData, "not valid JSON").where(file).why(simdjson::error_message(error));
+  throw Error(ExitCode::kData, "not valid JSON")
+      .where(file)
+      .why(simdjson::error_message(error))
+      .hint("copy tokenizer.json again from where the tokenizer came from");
 }
 
 Truncation read_truncation(const JsonPart& part) {
@@ -225,7 +190,7 @@ void Tokenizer::encode_row(const EncodeInput& input, const EncodeOptions& option
 }
 
 std::shared_ptr<const Tokenizer> Tokenizer::load(const std::string& place, const LoadOptions& options) {
-  const std::string file = file_of(place);
+  const std::string file = tokenizer_file(place);
   TokenizerSettings settings;
   const fs::path folder = fs::path(file).parent_path();
   settings.folder = (folder.empty() ? fs::path(".") : folder).string();

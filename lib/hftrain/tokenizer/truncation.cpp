@@ -4,19 +4,11 @@
 #include <string>
 #include <utility>
 
-#include "hftrain/base/error.h"
-
 namespace hftrain::tokenizer {
 namespace {
 
 // Tokens of all windows of one input together.
 constexpr size_t kMostWindowTokens = size_t{1} << 24;
-
-Error cannot_truncate(std::string why, std::string hint) {
-  return Error(ExitCode::kData, "this text cannot be cut to its greatest length")
-      .why(std::move(why))
-      .hint(std::move(hint));
-}
 
 // The shorter of two texts stays whole unless both are longer than half of the room.
 KeptLengths longest_first(size_t room, size_t first, size_t second) {
@@ -31,10 +23,10 @@ KeptLengths longest_first(size_t room, size_t first, size_t second) {
 
 size_t shortened(size_t length, size_t too_many, const char* which) {
   if (length > too_many) return length - too_many;
-  throw cannot_truncate("only the " + std::string(which) + " text may be cut, which has " +
-                            std::to_string(length) + " tokens, and " + std::to_string(too_many) +
-                            " are too many",
-                        "allow more tokens, or cut the longest text first");
+  throw CannotTruncate("only the " + std::string(which) + " text may be cut, which has " +
+                           std::to_string(length) + " tokens, and " + std::to_string(too_many) +
+                           " are too many",
+                       "allow more tokens, or cut the longest text first");
 }
 
 // [begin, end) of each window, the first one first.
@@ -79,15 +71,20 @@ void pad_to(Encoding& encoding, size_t length, const Padding& padding) {
 
 }  // namespace
 
+CannotTruncate::CannotTruncate(std::string why, std::string hint)
+    : Error(ExitCode::kData, "this text cannot be cut to its greatest length") {
+  this->why(std::move(why)).hint(std::move(hint));
+}
+
 KeptLengths kept_lengths(const Truncation& truncation, size_t added, size_t first,
                          std::optional<size_t> second) {
   const auto most = static_cast<size_t>(std::max<int64_t>(0, truncation.max_length));
   const size_t both = first + second.value_or(0);
   if (most < added) {
-    throw cannot_truncate("the tokenizer puts " + std::to_string(added) +
-                              " special tokens around it, and only " + std::to_string(most) +
-                              " tokens are allowed in all",
-                          "allow more tokens, or leave out special tokens");
+    throw CannotTruncate("the tokenizer puts " + std::to_string(added) +
+                             " special tokens around it, and only " + std::to_string(most) +
+                             " tokens are allowed in all",
+                         "allow more tokens, or leave out special tokens");
   }
   const size_t room = most - added;
   if (room == 0) return {0, 0};
@@ -98,8 +95,8 @@ KeptLengths kept_lengths(const Truncation& truncation, size_t added, size_t firs
       return {shortened(first, too_many, "first"), second.value_or(0)};
     case TruncationStrategy::kOnlySecond:
       if (!second) {
-        throw cannot_truncate("only a second text may be cut, and there is none",
-                              "give a second text, or cut the longest text first");
+        throw CannotTruncate("only a second text may be cut, and there is none",
+                             "give a second text, or cut the longest text first");
       }
       return {first, shortened(*second, too_many, "second")};
     case TruncationStrategy::kLongestFirst:
@@ -110,7 +107,7 @@ KeptLengths kept_lengths(const Truncation& truncation, size_t added, size_t firs
 
 void refuse_windows(size_t windows, size_t tokens) {
   if (windows == 0 || tokens <= kMostWindowTokens / windows) return;
-  throw cannot_truncate(
+  throw CannotTruncate(
       std::to_string(windows) + " windows of " + std::to_string(tokens) + " tokens are too many for one text",
       "allow more tokens in a window, or a smaller stride");
 }
@@ -118,9 +115,9 @@ void refuse_windows(size_t windows, size_t tokens) {
 void refuse_stride(const Truncation& truncation, size_t length) {
   if (length == 0) return;  // a text that vanishes has no windows
   if (truncation.stride < 0 || static_cast<size_t>(truncation.stride) >= length) {
-    throw cannot_truncate("windows of " + std::to_string(length) + " tokens cannot share " +
-                              std::to_string(truncation.stride) + " with their neighbours",
-                          "a stride must be less than what special tokens and the other text leave");
+    throw CannotTruncate("windows of " + std::to_string(length) + " tokens cannot share " +
+                             std::to_string(truncation.stride) + " with their neighbours",
+                         "a stride must be less than what special tokens and the other text leave");
   }
 }
 

@@ -4,10 +4,18 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
+#include "hftrain/base/error.h"
 #include "hftrain/tokenizer/encoding.h"
 
 namespace hftrain::tokenizer {
+
+// Thrown where a text is too long and may not be cut: whoever has set the greatest length names what sets it.
+class CannotTruncate final : public Error {
+ public:
+  CannotTruncate(std::string why, std::string hint);
+};
 
 // How many tokens of each text stay.
 struct KeptLengths {

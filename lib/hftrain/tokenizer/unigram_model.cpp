@@ -51,7 +51,8 @@ void UnigramModel::find_best_arrivals(std::string_view piece, std::span<Arrival>
     if (arrival == nullptr) continue;
     if (unknown_id_ == kNoToken) {
       throw Error(ExitCode::kData, "the text has a character that the tokenizer does not know")
-          .why("its unk_id is null: it has no token for '" + std::string(piece.substr(begin, size)) + "'");
+          .why("its unk_id is null: it has no token for '" + std::string(piece.substr(begin, size)) + "'")
+          .hint("give the tokenizer an unk_id, or leave such characters out");
     }
     arrival->id = unknown_id_;
   }

@@ -19,7 +19,10 @@ at::Tensor empty_tensor(const data::TensorShape& shape, bool pinned) {
 
 BatchLoader::BatchLoader(std::unique_ptr<RoundSource> rounds, std::shared_ptr<const data::Collator> collator,
                          const Options& options)
-    : rounds_(std::move(rounds)), collator_(std::move(collator)), options_(options) {}
+    : rounds_(std::move(rounds)),
+      collator_(std::move(collator)),
+      options_(options),
+      threads_(options.workers) {}
 
 BatchLoader::BatchLoader(std::shared_ptr<const data::Dataset> dataset,
                          std::shared_ptr<const data::Collator> collator, const data::SamplerOptions& sampler,
@@ -37,6 +40,7 @@ bool BatchLoader::reads() const {
 }
 
 void BatchLoader::seek(DataPosition position, std::optional<data::DrawnOrder> drawn) {
+  threads_.clear();
   pending_.clear();
   epoch_ = position.epoch;
   asked_ = ended_ = false;
@@ -84,10 +88,10 @@ std::optional<LoadedBatch> BatchLoader::receive() {
 
 BatchLoader::Round BatchLoader::next_round() {
   schedule_ahead();
-  if (pending_.empty()) return assemble(rounds_->next());
-  Round round = pending_.front().get();
+  if (pending_.empty()) return assemble(rounds_->next(), epoch_);
+  std::future<Round> round = std::move(pending_.front());
   pending_.pop_front();
-  return round;
+  return round.get();
 }
 
 // Never waits for data: what is there already is to be trained on meanwhile.
@@ -95,17 +99,18 @@ void BatchLoader::schedule_ahead() {
   while (static_cast<int64_t>(pending_.size()) < options_.prefetch && rounds_->ready() &&
          rounds_->left() == RoundsLeft::kSome) {
     pending_.push_back(
-        std::async(std::launch::async, [this, round = rounds_->next()] { return assemble(round); }));
+        threads_.add([this, round = rounds_->next(), epoch = epoch_] { return assemble(round, epoch); }));
   }
 }
 
-BatchLoader::Round BatchLoader::assemble(const BatchRound& round) const {
+BatchLoader::Round BatchLoader::assemble(const BatchRound& round, int64_t epoch) const {
   Round batches;
-  for (const auto& samples : round.batches) batches.push_back(assemble(*round.dataset, samples));
+  for (const auto& samples : round.batches) batches.push_back(assemble(*round.dataset, samples, epoch));
   return batches;
 }
 
-LoadedBatch BatchLoader::assemble(const data::Dataset& dataset, const std::vector<int64_t>& samples) const {
+LoadedBatch BatchLoader::assemble(const data::Dataset& dataset, const std::vector<int64_t>& samples,
+                                  int64_t epoch) const {
   const std::vector<data::TensorShape> shapes = collator_->shapes(dataset, samples);
   LoadedBatch batch{.samples = samples};
   std::vector<at::Tensor> tensors;
@@ -115,7 +120,7 @@ LoadedBatch BatchLoader::assemble(const data::Dataset& dataset, const std::vecto
     memory.push_back(shape.same_as ? nullptr : tensors.back().mutable_data_ptr());
     put_column(batch.tensors, shape.name, tensors.back());
   }
-  collator_->fill(dataset, samples, {.seed = options_.seed, .epoch = epoch_}, memory);
+  collator_->fill(dataset, samples, {.seed = options_.seed, .epoch = epoch}, memory);
   return batch;
 }
 

@@ -14,18 +14,19 @@
 #include "hftrain/data/samplers.h"
 #include "hftrain/trainer/batch_source.h"
 #include "hftrain/trainer/loaded_batch.h"
+#include "hftrain/trainer/loader_threads.h"
 #include "hftrain/trainer/round_source.h"
 #include "hftrain/trainer/state.h"
 
 namespace hftrain::trainer {
 
 // Iterates one rank's batches of one epoch after another. Used by one thread; `prefetch` batches are
-// assembled ahead on background threads when it is above 0 (order never changes).
+// assembled ahead when it is above 0, by `workers` threads (order never changes).
 class BatchLoader final : public BatchSource {
  public:
   struct Options {
     uint64_t seed = 42;  // of what collators draw
-    int64_t prefetch = 0;
+    int64_t workers = 1, prefetch = 0;
     bool pin_memory = false;
     int64_t length_group = 0;
     // With a dispatcher, next() is collective: rank 0 assembles the batches of all ranks and sends them. It must
@@ -53,8 +54,9 @@ class BatchLoader final : public BatchSource {
   using Round = std::vector<LoadedBatch>;  // of this rank, or of all where rank 0 sends
 
   bool reads() const;
-  Round assemble(const BatchRound& round) const;
-  LoadedBatch assemble(const data::Dataset& dataset, const std::vector<int64_t>& samples) const;
+  Round assemble(const BatchRound& round, int64_t epoch) const;
+  LoadedBatch assemble(const data::Dataset& dataset, const std::vector<int64_t>& samples,
+                       int64_t epoch) const;
   std::optional<LoadedBatch> receive();
   RoundsLeft left() { return pending_.empty() ? rounds_->left() : RoundsLeft::kSome; }
   bool nothing_seems_left();
@@ -68,6 +70,7 @@ class BatchLoader final : public BatchSource {
   bool asked_ = false;  // for a batch, since the epoch was sought
   bool ended_ = false;  // the last batch of the epoch was handed out, as far as that has been told
   std::deque<std::future<Round>> pending_;  // fetched ahead
+  LoaderThreads threads_;                   // use the above
 };
 
 }  // namespace hftrain::trainer

@@ -83,9 +83,10 @@ class Evaluator {
                       OutputCollector* collector);
   BatchLoss loss_of(const LoadedBatch& batch, at::Tensor& output);
   Prediction predict(const models::Batch& columns, bool with_loss);
-  // At its start. `even`: filled up, so that every rank has a batch.
+  // Around it the loader of somebody else, if there is one.
   static std::unique_ptr<BatchSource> shown(std::unique_ptr<BatchLoader> loader,
                                             const EvaluationRequest& request);
+  // At its start. `even`: filled up, so that every rank has a batch.
   std::unique_ptr<BatchLoader> first_to_last(const EvaluationRequest& request, bool even = false) const;
   Json speeds(const std::string& prefix, int64_t samples, double seconds) const;
   bool labelled(const models::Batch& columns) const;

@@ -15,7 +15,7 @@
 
 namespace hftrain::trainer {
 
-// Thread-safe. A launcher that has gone away is not an error here: what is said to it is dropped, and the
+// Any thread, but for step(): that is called by the one that trains. A launcher that has gone away is not an error here: what is said to it is dropped, and the
 // worker ends because its parent did.
 class EventChannel {
  public:

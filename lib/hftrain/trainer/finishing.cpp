@@ -8,6 +8,9 @@
 #include "hftrain/base/growing_file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/checkpoint/collective_status.h"
+#include "hftrain/checkpoint/trainer_checkpoint.h"
+#include "hftrain/interchange/deepspeed_folder.h"
+#include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/reporting/metrics_files.h"
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/trainer/best_model.h"
@@ -25,6 +28,18 @@ constexpr int kVerifyingThreads = 4;
 // Whether the loss is that of tokens of a text, of which the scripts report the perplexity.
 bool models_language(architectures::Head head) {
   return head == architectures::Head::kCausalLm || head == architectures::Head::kMaskedLm;
+}
+
+// What another trainer wrote has no manifest: the weights that would be loaded of it are opened and compared with the model's.
+std::string weights_problem(const std::string& folder, bool adapter,
+                            const checkpoint::Checkpointer& checkpointer) {
+  const std::optional<Error> failure = checkpoint::attempt([&] {
+    if (!adapter || interchange::has_deepspeed(folder)) interchange::check_weights(folder);
+    checkpointer.check_saved(folder);
+  });
+  if (!failure) return "";
+  const Diagnostic& said = failure->diagnostics().front();
+  return said.where + ": " + said.what + (said.why.empty() ? "" : ", " + said.why);
 }
 
 Json with_suffix(const Json& metrics, const std::string& suffix) {
@@ -55,6 +70,8 @@ std::string Trainer::best_model_problem() {
   if (!path_exists(state_.best_checkpoint)) {
     own = "rank " + std::to_string(communicator_.rank()) +
           " does not see it; on machines without a shared folder --save_on_each_node writes one on each";
+  } else if (keeps_folder() && interchange::is_of_trainer(state_.best_checkpoint)) {
+    own = weights_problem(state_.best_checkpoint, plan_.model.adapter.has_value(), *checkpointer_);
   } else if (keeps_folder()) {
     const storage::Verification verified = storage::verify_checkpoint(
         state_.best_checkpoint, kVerifyingThreads, [this](uint64_t bytes) { events_.moved(bytes); });

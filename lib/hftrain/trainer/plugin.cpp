@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <torch/version.h>
 
+#include <atomic>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -25,6 +26,8 @@ namespace {
 
 using plugin::Registry;
 using Register = void (*)(Registry&);
+
+std::atomic<bool> g_loaded = false;
 
 std::string name_of(const plan::PluginPlan& plugin) {
   return "the plug-in '" + plugin.name + '\'';
@@ -53,8 +56,12 @@ Registry ask_for_registration(const plan::PluginPlan& plugin) {
     throw unusable_plugin(ExitCode::kEnvironment, plugin)
         .why(reason_of_loader())
         .hint("link it with all that it uses, and with hftrain::torch where it computes");
+  g_loaded = true;
   const auto function = reinterpret_cast<Register>(::dlsym(library, "hftrain_plugin_register"));
-  if (function == nullptr) throw unusable_plugin(ExitCode::kEnvironment, plugin).why(reason_of_loader());
+  if (function == nullptr)
+    throw unusable_plugin(ExitCode::kEnvironment, plugin)
+        .why(reason_of_loader())
+        .hint("begin its registration with HFTRAIN_PLUGIN of hftrain/plugin/plugin.h");
   Registry registry;
   PluginPart{name_of(plugin), plugin.path, "what begins with HFTRAIN_PLUGIN"}.call(
       "registering", [&] { function(registry); });
@@ -62,6 +69,10 @@ Registry ask_for_registration(const plan::PluginPlan& plugin) {
 }
 
 }  // namespace
+
+bool has_loaded_plugin() {
+  return g_loaded;
+}
 
 plugin::Run told_run(const plan::RunPlan& plan, const runtime::WorkerContext& context) {
   return {.output_dir = plan.output_dir,
@@ -101,20 +112,26 @@ void check_losses(const plan::RunPlan& plan, const Registry& registry) {
 }
 
 // What is planned by its description is computed by what is registered.
-void check_families(const plan::RunPlan& plan, const Registry& registry) {
-  if (!registry.families.empty()) require_torch(*plan.plugin, "a family");
+void check_families(const plan::PluginPlan& plugin, const Registry& registry) {
+  if (!registry.families.empty()) require_torch(plugin, "a family");
   std::set<std::string> left;
   for (const auto* schema : architectures::described_schemas()) left.insert(schema->model_type);
   for (const auto& family : registry.families) {
     if (left.erase(family.name) == 1) continue;
-    throw unusable_plugin(ExitCode::kUsage, *plan.plugin)
+    throw unusable_plugin(ExitCode::kUsage, plugin)
         .why("it registers the family '" + family.name + "', and does not describe it, or registers it twice")
         .hint("HFTRAIN_FAMILY with this model_type, once");
   }
   if (!left.empty())
-    throw unusable_plugin(ExitCode::kUsage, *plan.plugin)
+    throw unusable_plugin(ExitCode::kUsage, plugin)
         .why("it describes the family '" + *left.begin() + "' and does not register it")
         .hint("registry.family(\"" + *left.begin() + "\", …)");
+}
+
+void add_families(const plan::PluginPlan& plugin, Registry& registry) {
+  for (auto& family : registry.families)
+    add_plugin_family(PluginPart{name_of(plugin), plugin.path, "the family '" + family.name + "'"},
+                      family.name, std::move(family.member));
 }
 
 // Checkpoints keep the states of callbacks by their names.
@@ -130,6 +147,13 @@ void check_names(const plan::RunPlan& plan, const Registry& registry) {
 
 }  // namespace
 
+void load_families(const plan::PluginPlan& plugin) {
+  check_file(plugin);
+  Registry registry = ask_for_registration(plugin);
+  check_families(plugin, registry);
+  add_families(plugin, registry);
+}
+
 Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& context) {
   Extensions extensions;
   if (!plan.plugin) return extensions;
@@ -143,7 +167,7 @@ Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& 
                       std::string("the ") + kind + " '" + name + "'"};
   };
   check_names(plan, registry);
-  check_families(plan, registry);
+  check_families(*plan.plugin, registry);
   for (auto& registered : registry.callbacks) {
     PluginPart callback = part("callback", registered.name);
     std::unique_ptr<plugin::Callback> made = callback.call("being made", [&] {
@@ -158,8 +182,7 @@ Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& 
     PluginPart named = part("reporter", reporter.name);
     extensions.reporters.push_back(plugin_reporter(std::move(named), std::move(reporter), run));
   }
-  for (auto& family : registry.families)
-    add_plugin_family(part("family", family.name), family.name, std::move(family.member));
+  add_families(*plan.plugin, registry);
   for (auto& loss : registry.losses)
     extensions.loss = plugin_loss(part("loss", loss.name), std::move(loss.member));
   return extensions;

@@ -40,7 +40,10 @@ std::string Profile::after_update(int64_t step) {
   std::filesystem::create_directories(folder, failed);
   profiler::disableProfiler()->save(path);
   if (path_exists(path)) return path;
-  throw Error(ExitCode::kDisk, "the trace of --profile_steps could not be written").where(path);
+  throw Error(ExitCode::kDisk, "the trace of --profile_steps could not be written")
+      .where(path)
+      .why("no file is there behind it: the disk is full, or nothing may be written to the folder")
+      .hint("free space there, or leave --profile_steps out");
 }
 
 }  // namespace hftrain::trainer

@@ -125,10 +125,10 @@ void Trainer::apply_retention(storage::RetentionMoment moment, int64_t newest_ve
   for (const std::string& warning : storage::remove_trash(files_, plan_.output_dir))
     events_.message(LogLevel::kWarning, warning);
   if (!plan_.saving.total_limit) return;
+  const storage::OlderCheckpoints found = storage::try_to_list(plan_.output_dir);
+  if (!found.warning.empty()) events_.message(LogLevel::kWarning, found.warning);
   std::vector<int64_t> steps;
-  for (const storage::CheckpointInfo& checkpoint : storage::list_checkpoints(plan_.output_dir)) {
-    steps.push_back(checkpoint.step);
-  }
+  for (const storage::CheckpointInfo& checkpoint : found.checkpoints) steps.push_back(checkpoint.step);
   for (const int64_t step :
        storage::plan_retention(steps, best, newest_verified, plan_.saving.total_limit, moment)) {
     const std::string path = storage::checkpoint_path(plan_.output_dir, step);

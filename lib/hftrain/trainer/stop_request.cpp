@@ -16,7 +16,7 @@ namespace {
 // Signal handlers have nowhere else to write to.
 std::atomic<int> g_seen{0};
 std::atomic<bool> g_parent_has_asked{false};
-std::atomic<int64_t> g_others_asked_at{0};  // monotonic nanoseconds; 0: they have not
+std::atomic<int64_t> g_others_asked_at{0};  // first, in monotonic nanoseconds; 0: they have not
 
 int64_t monotonic_nanoseconds() {
   timespec now{};
@@ -28,8 +28,9 @@ int64_t monotonic_nanoseconds() {
 bool is_second_wish(bool by_parent) {
   if (by_parent) return g_parent_has_asked.exchange(true);
   const int64_t now = monotonic_nanoseconds();
-  const int64_t before = g_others_asked_at.exchange(now);
-  return before != 0 && now - before >= int64_t{StopRequest::kOneWishSeconds} * 1'000'000'000;
+  int64_t first = 0;  // stays: who asks again and again does not put his second wish off
+  if (g_others_asked_at.compare_exchange_strong(first, now)) return false;
+  return now - first >= int64_t{StopRequest::kOneWishSeconds} * 1'000'000'000;
 }
 
 void on_signal(int number, siginfo_t* info, void*) {

@@ -2,12 +2,14 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
 #include "hftrain/data/features.h"
 #include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/nn/activation_checkpoint.h"
@@ -121,8 +123,11 @@ void Trainer::load() {
   } else {
     load_weights_of(folder);
   }
-  if (adapter && !(resume_from.empty() && adapter->folder.empty()))
-    checkpointer_->load_saved(resume_from.empty() ? adapter->folder : resume_from);
+  if (adapter && !resume_from.empty()) {
+    checkpointer_->load_saved(resume_from);
+  } else if (adapter && !adapter->folder.empty()) {
+    checkpointer_->load_adapter_of(adapter->folder);
+  }
   peak_host_bytes_loading_ = runtime::host_memory().peak_resident;  // before the optimizer's state is made
   // Model creation draws numbers that a resumed run does not; both start training from the same place.
   runtime::seed_generators(plan_.seed, *context_.device_runtime, context_.device);
@@ -290,6 +295,19 @@ void Trainer::resume_model_of(const std::string& checkpoint) {
                                           "optimizer, the schedule and the random numbers begin anew");
 }
 
+// As in the Trainer, whose optimizer begins it at the first update that reaches the parameter.
+void Trainer::warn_of_missing_state(const std::vector<std::string>& parameters) {
+  if (parameters.empty() || !speaks()) return;
+  constexpr size_t kShown = 3;
+  const std::vector<std::string> shown(
+      parameters.begin(),
+      parameters.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, parameters.size())));
+  events_.message(LogLevel::kWarning,
+                  "the checkpoint has no state of the optimizer for " + std::to_string(parameters.size()) +
+                      " of the parameters that this run trains, so that it begins anew for them: " +
+                      join(shown, ", ") + (parameters.size() > kShown ? ", …" : ""));
+}
+
 // What transformers' Trainer takes from such a folder of its own.
 void Trainer::resume_trainers(const std::string& checkpoint) {
   take_progress_of(checkpoint);
@@ -306,6 +324,7 @@ void Trainer::resume_trainers(const std::string& checkpoint) {
   warn_of_other_rate(schedule);
   if (saved.scaler)
     scaler_.load_state({{"scale", saved.scaler->scale}, {"good_updates", saved.scaler->good_updates}});
+  warn_of_missing_state(saved.without_state);
   // A Trainer without a GPU left no numbers for one.
   const bool usable = context_.device.is_cpu() || !saved.random.device.empty();
   restore_random_streams(usable ? saved.random : runtime::RandomState(), state_.global_step);

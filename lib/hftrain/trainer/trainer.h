@@ -81,6 +81,7 @@ class Trainer {
   void resume_data(const Json& saved);
   void warn_of_other_data(const std::string& saved_stream);
   void warn_of_other_rate(const Json& schedule);
+  void warn_of_missing_state(const std::vector<std::string>& parameters);
   void restore_random_streams(const runtime::RandomState& state, int64_t step);
   void restore_callbacks(const Json& saved);
 

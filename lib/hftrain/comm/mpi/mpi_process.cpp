@@ -90,7 +90,8 @@ class Process final : public MpiProcess {
     if (missing.empty()) return;
     throw Error(ExitCode::kWorkerLost, name_ranks(missing) + " did not come to the start of MPI")
         .where("rank " + std::to_string(request.members[static_cast<size_t>(request.rank)]))
-        .why("waited " + std::to_string(request.timeout.count()) + " ms");
+        .why("waited " + std::to_string(request.timeout.count()) + " ms")
+        .hint("see what those ranks did last; a larger --ddp_timeout waits longer");
   }
 
   static std::vector<int> missing_ranks(const BackendRequest& request, const std::string& point,
@@ -102,6 +103,7 @@ class Process final : public MpiProcess {
 
   static Error stuck(const std::string& ranks, const std::string& why) {
     return Error(ExitCode::kWorkerLost, ranks + " did not get through the start of MPI")
+        .where("--ddp_backend mpi")
         .why(why)
         .hint(
             "with several networks: mpirun --mca btl_tcp_if_include NETWORK/BITS --mca oob_tcp_if_include "
@@ -111,6 +113,7 @@ class Process final : public MpiProcess {
   void start(const BackendRequest& request) {
     if (::getenv("PMIX_RANK") == nullptr) {
       throw Error(ExitCode::kEnvironment, "the mpi back end needs ranks that mpirun has started")
+          .where("--ddp_backend mpi")
           .why("PMIX_RANK is not set")
           .hint("mpirun -n " + std::to_string(request.world_size) + " hftrain …, or leave --ddp_backend out");
     }

@@ -47,7 +47,7 @@ class ParquetReader {
   virtual std::vector<ParquetColumn> columns() const = 0;
   // What Python's package datasets keeps in the file of the types of its columns, JSON; empty where it did not write it.
   virtual std::string features() const = 0;
-  // Which of them are read, by number; all of them readable, each once.
+  // Which of them are read, by number; all of them readable, or bytes of images, each once.
   virtual void select(const std::vector<size_t>& columns) = 0;
   // Goes to the next row. False at the end of the file.
   virtual bool next() = 0;
@@ -60,7 +60,7 @@ class ParquetReader {
 
 // Offered by its one exported symbol.
 struct ParquetPlugin {
-  const char* arrow_version;  // of the library that is loaded
+  const char* arrow_version;  // of the headers that it was built with
   std::unique_ptr<ParquetReader> (*open)(const std::string& path);
 };
 using ParquetPluginFunction = const ParquetPlugin& (*)();
