@@ -25,6 +25,7 @@
 #include "hftrain/runtime/worker_context.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "hftrain/trainer/components.h"
+#include "hftrain/trainer/plugin.h"
 #include "plugin_path.h"
 
 namespace hftrain::worker {
@@ -90,7 +91,8 @@ void load_adapter(const std::string& folder, const models::Model& model, paralle
     if (table.parameters[i].adapts) saved.push_back(i);
   }
   const auto copies = architectures::saved_copies(table, *model.architecture().adapter());
-  checkpoint::load_adapter(table, saved, copies, folder, strategy);
+  const storage::StoredWeights weights(folder, architectures::kAdapterWeightsName);
+  checkpoint::load_adapter(table, saved, copies, weights, strategy);
 }
 
 std::unique_ptr<models::Model> open_model(const TextSetup& setup, const runtime::WorkerContext& context) {
@@ -99,6 +101,8 @@ std::unique_ptr<models::Model> open_model(const TextSetup& setup, const runtime:
     const std::string path = setup.adapter + '/' + architectures::kAdapterConfigName;
     adapter = architectures::adapter_from_json(read_json_file(path), path);
   }
+  if (!setup.plugin.path.empty())
+    trainer::load_families({setup.plugin.name, setup.plugin.path, setup.plugin.hash});
   auto architecture = architectures::Architecture::from_config(
       setup.config, setup.folder + "/config.json", architectures::head_named(setup.head).value(), adapter);
   models::ModelOptions options;

@@ -83,23 +83,25 @@ std::optional<bool> truth_of(const std::string& word) {
   return std::nullopt;
 }
 
-Error wrong_value(const std::string& name, const std::string& word, const std::string& takes) {
+Error wrong_value(const std::string& name, const std::string& word, const std::string& takes,
+                  const std::string& example) {
   return Error(ExitCode::kUsage, name + ": '" + word + "' does not fit")
       .where("command line")
-      .why("it takes " + takes);
+      .why("it takes " + takes)
+      .hint(example);
 }
 
 bool read_truth(const std::string& name, const std::string& word) {
   const std::optional<bool> truth = truth_of(word);
-  if (!truth) throw wrong_value(name, word, "true or false").hint(name + " false");
+  if (!truth) throw wrong_value(name, word, "true or false", name + " false");
   return *truth;
 }
 
 int64_t read_number(const std::string& name, const std::string& word, int64_t least, int64_t example) {
   const auto number = signed_number<int64_t>(word);
   if (!number || *number < least)
-    throw wrong_value(name, word, "a whole number from " + std::to_string(least))
-        .hint(name + ' ' + std::to_string(std::max(example, least)));
+    throw wrong_value(name, word, "a whole number from " + std::to_string(least),
+                      name + ' ' + std::to_string(std::max(example, least)));
   return *number;
 }
 
@@ -133,6 +135,7 @@ class CommandOptions::Reading {
     } catch (const CLI::ParseError& error) {
       throw Error(ExitCode::kUsage, error.what())
           .where("command line")
+          .why("the words do not fit what the command takes")
           .hint('`' + options_.command_ + " --help`");
     }
     for (const std::string& left : app_.remaining())
@@ -244,7 +247,7 @@ void CommandOptions::flag(const std::string& name, bool& value, const std::strin
   options_.push_back(
       {.name = name, .help = help, .take = [name, &value](const std::vector<std::string>& words) {
          const std::optional<bool> truth = truth_of(words.front());
-         if (!truth) throw wrong_value(name, words.front(), "no value").hint(name);
+         if (!truth) throw wrong_value(name, words.front(), "no value", name);
          value = *truth;
        }});
 }

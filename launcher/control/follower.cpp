@@ -85,7 +85,11 @@ Message Follower::next() {
       if (waiting_.empty()) throw lost();
       continue;
     }
-    if (stops_ > 1) throw JobEnded(Error(ExitCode::kTerminatedUnsaved, "stopped at once by a second signal"));
+    if (stops_ > 1)
+      throw JobEnded(Error(ExitCode::kTerminatedUnsaved, "stopped at once by a second signal")
+                         .where("this node")
+                         .why("a first signal waits for the step and the save, a second one for nothing")
+                         .hint("the same command goes on from the newest checkpoint"));
     std::vector<pollfd> watched;
     wait(watched, kNever);
   }

@@ -33,7 +33,8 @@ class Follower {
   // passed on.
   Message next();
   // Does `work` in a thread of its own and keeps the connection alive meanwhile; `stop` becomes true when
-  // the work is for nothing any more. Throws what `work` throws, and what next() throws.
+  // the work is for nothing any more. Throws what `work` throws, and JobEnded when the leader is lost; its word that the
+  // job has ended is next()'s to throw.
   void run_in_background(const std::function<void(const std::atomic<bool>& stop)>& work);
   void say(const Message& message) { link_.send(message); }
 

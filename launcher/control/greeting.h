@@ -1,6 +1,7 @@
 // How two agents come to trust each other: the first lines of every connection, before anything is taken for
 // a message. Each is a few words and, at its end, one message as JSON, and at most kLongestGreeting bytes
-// long; what stands in the JSON is looked at only after the proof before it held. Pure.
+// long; what stands in the JSON is looked at only after the proof before it held, but for a refusal, which is shown as
+// the word of a stranger. Pure.
 //
 //   agent 0                                             follower
 //   hftrain 1 NUMBER secret | open                 ->

@@ -82,6 +82,7 @@ Announcement read_announcement(const std::string& text) {
     std::from_chars(parts.back().data(), parts.back().data() + parts.back().size(), port);
   if (port <= 0 || port > 65535) {
     throw Error(ExitCode::kEnvironment, "what was said of node 0's address cannot be read")
+        .where("MASTER_ADDR of this node")
         .why("'" + printable(text.substr(0, 100)) + "'")
         .hint("start all nodes of the job with one program");
   }

@@ -1,7 +1,7 @@
 // Agent 0's end of the job: listens, knows who has come, and carries messages to and from each. Strangers
 // (without the job's secret, of another job, or no agents at all) are refused and told why; they do the job
 // no harm. Once all agents have come whoever knocks is a stranger. One thread; nothing here waits but
-// finish().
+// finish(), refuse_all(), which ends with it, and run_in_background().
 #pragma once
 
 #include <poll.h>
@@ -43,7 +43,8 @@ class ControlHub {
       int agent = 0;
       std::string why;
     };
-    std::vector<Said> said;  // in the order of arrival per agent; an agent's Introduction is the first
+    // In the order of arrival per agent; an agent's Introduction is the first, or comes behind its AgentFailed.
+    std::vector<Said> said;
     std::vector<Lost> lost;
     std::vector<std::string> notices;
   };

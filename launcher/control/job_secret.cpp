@@ -22,26 +22,26 @@ constexpr const char* kHowTo = "(umask 077; head -c 32 /dev/urandom | base64 > F
 Error bad_file(const std::string& path, const std::string& why) {
   return Error(ExitCode::kUsage, "the file of the job's secret cannot be used")
       .where("--rdzv_conf secret_file=" + path)
-      .why(why);
+      .why(why)
+      .hint(kHowTo);
 }
 
 std::string read_secret(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) throw bad_file(path, std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) throw bad_file(path, "it is no regular file").hint(kHowTo);
-  if (status.st_uid != ::geteuid() && status.st_uid != 0)
-    throw bad_file(path, "it belongs to another user").hint(kHowTo);
+  if (!S_ISREG(status.st_mode)) throw bad_file(path, "it is no regular file");
+  if (status.st_uid != ::geteuid() && status.st_uid != 0) throw bad_file(path, "it belongs to another user");
   if ((status.st_mode & 077) != 0)
     throw bad_file(path, "others may read or write it").hint("chmod 600 " + path);
   std::string text(kLongestSecret + 1, '\0');
   const ssize_t size = ::read(file.get(), text.data(), text.size());
   if (size < 0) throw bad_file(path, std::strerror(errno));
   if (static_cast<size_t>(size) > kLongestSecret)
-    throw bad_file(path, "it is longer than " + std::to_string(kLongestSecret) + " bytes").hint(kHowTo);
+    throw bad_file(path, "it is longer than " + std::to_string(kLongestSecret) + " bytes");
   text.resize(static_cast<size_t>(size));
   std::string secret = trim(text);
-  if (secret.empty()) throw bad_file(path, "it is empty").hint(kHowTo);
+  if (secret.empty()) throw bad_file(path, "it is empty");
   return secret;
 }
 

@@ -11,8 +11,8 @@ namespace hftrain::launcher {
 constexpr const char* kSecretVariable = "HFTRAIN_JOB_SECRET";
 
 // From the file of --rdzv_conf secret_file=PATH, else from HFTRAIN_JOB_SECRET; empty when neither is given.
-// Throws an Error (kUsage) for a secret without a character, and for a file that cannot be read, is not this
-// user's, or that others may read or write.
+// Throws an Error (kUsage) for a secret without a character, and for a file that cannot be read, is too long, is neither
+// this user's nor root's, or that others may read or write.
 std::string job_secret(const arguments::LaunchArguments& launch, const Environment& environment);
 
 }  // namespace hftrain::launcher

@@ -377,7 +377,7 @@ class Joiner {
     if (!second) return std::nullopt;
     const Answer answer = read_answer(*second, key_, *challenge, number);
     if (answer.refusal && !answer.proven) throw refused_without_proof(*answer.refusal, socket.peer_address());
-    if (answer.refusal) throw refused(*answer.refusal);
+    if (answer.refusal) throw refused(*answer.refusal, socket.peer_address());
     if (!answer.welcome) throw not_proven(socket.peer_address());
     return introduce(ControlLink(std::move(socket), spec_.membership.agents), answer.welcome->host);
   }
@@ -430,9 +430,11 @@ class Joiner {
                   "listens there"));
   }
 
-  Error refused(const Refusal& refusal) const {
+  Error refused(const Refusal& refusal, const std::string& address) const {
     return Error(failure_code(refusal.exit_code), "node 0 did not take " + self() + " into its job")
-        .why(trim(refusal.text));
+        .where(address)
+        .why(trim(refusal.text))
+        .hint("see to what it says, then start all nodes again");
   }
 
   Error unreachable(double tried) const {

@@ -48,7 +48,8 @@ struct Joined {
 };
 
 // Every other agent. Tries again for a while where nobody answers yet; the Error (kEnvironment) lists what
-// was tried and how it ended. A refusal is an Error with the code that agent 0 ends with.
+// was tried and how it ended. A refusal is an Error with the code that it names; of somebody who does not show that he knows
+// the job's secret kEnvironment, and kUsage where agent 0 has none.
 Joined join_leader(MeetingSpec spec, StopSignals& signals, const NoticeSink& notice);
 
 // What an Error(kTerminatedUnsaved) says of a stop signal before training.

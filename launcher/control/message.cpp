@@ -76,8 +76,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LookForFolder, path, mark)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FolderSeen, seen)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrepareData, paths)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPrepared, paths)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TakePlan, plan)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanTaken, path)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(TakePlan, plan, step, files)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanTaken, path, step, files)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StartWorkers, attempt, master_address, master_port)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerStarted, rank, pid)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerSaid, event)
@@ -139,7 +139,11 @@ Error error_of(const AgentFailed& failure) {
   const ExitCode code = failure_code(failure.exit_code);
   std::vector<Diagnostic> mistakes = failure.mistakes;
   std::erase_if(mistakes, [](const Diagnostic& mistake) { return mistake.what.empty(); });
-  return mistakes.empty() ? Error(code, "it failed and gave no reason") : Error(code, std::move(mistakes));
+  if (!mistakes.empty()) return Error(code, std::move(mistakes));
+  return Error(code, "it failed and gave no reason")
+      .where("another node")
+      .why("what it sent holds no message")
+      .hint("see its own terminal or log");
 }
 
 }  // namespace hftrain::launcher

@@ -1,7 +1,7 @@
 // What the agents of a job say to each other, as values. One JSON object per line on a connection of each
 // follower to agent 0; message.cpp is the only place that knows how they are written. What is read is a value
-// of the right types, with no text that could harm a terminal; whether its numbers mean something here
-// (ranks, signals) is for its reader to see.
+// of the right types, with no text that could harm a terminal, but in what programs open and compare (paths, marks, the
+// plan, peers); whether its numbers mean something here (ranks, signals) is for its reader to see.
 //
 //   follower                          agent 0
 //   Hello                        ->
@@ -9,10 +9,10 @@
 //   Introduction                 ->
 //                                <-   TryPeers
 //   PeersTried                   ->
-//                                <-   LookForFolder
-//   FolderSeen                   ->
 //                                <-   PrepareData
 //   DataPrepared                 ->
+//                                <-   LookForFolder
+//   FolderSeen                   ->
 //                                <-   TakePlan
 //   PlanTaken                    ->
 //                                <-   StartWorkers
@@ -21,7 +21,8 @@
 //   WorkersGone                  ->
 //                                <-   TakePlan or StartWorkers again, or JobVerdict
 //
-// At any time AgentFailed goes up, Refusal and JobVerdict come down, and Heartbeat goes both ways.
+// At any time AgentFailed, AgentNotice and StopReceived go up, Refusal and JobVerdict come down, and Heartbeat goes both
+// ways.
 #pragma once
 
 #include <cstdint>
@@ -91,9 +92,16 @@ struct DataPrepared {
 };
 struct TakePlan {
   Json plan;
+  // Of the checkpoint that the plan goes on from, as node 0 has it; see PlanTaken.
+  int64_t step = 0;
+  std::string files;
 };
 struct PlanTaken {
-  std::string path;
+  std::string path;  // empty where the checkpoint is another one than node 0's: then nothing was written
+  // Of the checkpoint that the plan goes on from, as this node has it: its step and what its files say, nothing where
+  // there is none.
+  int64_t step = 0;
+  std::string files;
 };
 
 struct StartWorkers {
@@ -154,7 +162,7 @@ struct SignalWorkers {
 struct EndWorkers {
   bool kill = false;
 };
-// Has the workers that can write their stacks; they are in what is seen next.
+// Has the workers that can write their stacks; they come with what is seen next.
 struct AskForStacks {
   bool of_all = true;
 };

@@ -28,7 +28,7 @@ using Unreached = std::map<int, std::map<int, std::string>>;
 // The machines that cannot talk to each other, or only one way (kEnvironment); nothing when all can.
 std::optional<Error> unreached_machines(const std::vector<Introduction>& agents, const Unreached& unreached);
 
-// For people, one line per machine: "host-b, 10.0.0.2 on eth0: node 1, 8 cores, 2 GPUs (H200)".
+// For people, one line per machine: "host-b, 10.0.0.2 on eth0: node 1, 8 cores, 60.0 GiB free memory, 2 GPUs (H200)".
 std::vector<std::string> describe_agents(const std::vector<Introduction>& agents);
 
 }  // namespace hftrain::launcher

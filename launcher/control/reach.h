@@ -46,7 +46,8 @@ struct Peer {
 
 constexpr double kReachSeconds = 5;  // a lost packet is sent again after 1 s, and after 3 s
 
-// Tries all at once for `timeout_seconds` at most. Those that do not answer, by agent, and why.
+// Tries all at once for `timeout_seconds` at most; of more than 256 so many at a time. Those that do not answer, by agent,
+// and why.
 std::map<int, std::string> unreached(const std::vector<Peer>& peers, double timeout_seconds);
 
 }  // namespace hftrain::launcher

@@ -45,14 +45,22 @@ class PlaceFinder {
     if (!membership_.assigned && launch_.local_rank >= 0)
       membership_.notices.push_back("--local_rank " + std::to_string(launch_.local_rank) +
                                     " is not used: this program starts its own ranks");
-    // A host file counts its machines elsewhere.
-    if (membership_.agents == 1 && launch_.local_addr && !origins_.is_given("hostfile"))
-      membership_.notices.push_back("--local_addr " + *launch_.local_addr +
-                                    " is not used: no other machine takes part");
+    tell_what_no_other_machine_needs();
     return std::move(membership_);
   }
 
  private:
+  void tell_what_no_other_machine_needs() {
+    // A host file counts its machines elsewhere.
+    if (membership_.agents != 1 || origins_.is_given("hostfile")) return;
+    const auto tell = [&](const std::string& flag, const std::string& value) {
+      membership_.notices.push_back("--" + flag + ' ' + value + " is not used: no other machine takes part");
+    };
+    if (launch_.local_addr) tell("local_addr", *launch_.local_addr);
+    // Its other keys are told of wherever they stand.
+    if (arguments::secret_file(launch_.rdzv_conf) || meeting_seconds()) tell("rdzv_conf", launch_.rdzv_conf);
+  }
+
   std::optional<StartedProcess> started_process(const Environment& environment, int machines,
                                                 std::vector<std::string>& leftovers) const {
     if (launch_.standalone) return std::nullopt;

@@ -27,7 +27,7 @@ namespace hftrain::launcher {
 Membership find_membership(const arguments::LaunchArguments& launch, const Environment& environment,
                            int visible_gpus = 0, const arguments::Origins& origins = {});
 
-// "started by mpirun as 2 of 4 (OMPI_COMM_WORLD_RANK=2, …)"; empty when it is alone.
+// "started by mpirun as rank 2 of 4 (OMPI_COMM_WORLD_RANK=2, …)"; empty when it is alone.
 std::string describe(const Membership& membership);
 
 // Whether this program is the first of those that a launcher has started on this machine, or was not started

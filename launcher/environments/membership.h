@@ -27,7 +27,8 @@ enum class Meeting {
 };
 
 struct Membership {
-  std::string started_by = "hftrain";  // for people: "mpirun", "srun", "torchrun", "--nnodes", "host file"
+  // For people: "mpirun", "srun", "torchrun", "the environment", "--nnodes".
+  std::string started_by = "hftrain";
   int agents = 1;
   int agent = 0;
   // By the environment; without one the agent spawns the ranks of its machine.

@@ -3,7 +3,7 @@
 // Started again are jobs whose workers were lost, hung or crashed (exit code 9), and those that failed with
 // an internal error (1): a device, a network or a machine may have hiccuped. Not started again is what would
 // end in the same way: a wrong configuration (2), environment (3) or data (4), memory that does not suffice
-// (5, 6), a full or broken disk (7), divergence (8); nor a job that was asked to stop.
+// (5, 6), a full or broken disk (7), divergence (8); nor a job that was asked to stop, or that has lost a front program.
 #pragma once
 
 #include <optional>

@@ -7,6 +7,18 @@
 #include "launcher/front/run_record.h"
 
 namespace hftrain::front {
+namespace {
+
+// What an earlier search of this size left stays as it is.
+std::string free_folder(const plan::RunPlan& plan) {
+  const std::string wanted =
+      run_folder(plan.output_dir).path + "/given_up/batch-" + std::to_string(plan.batch.per_device_train);
+  std::string folder = wanted;
+  for (int n = 2; path_exists(folder); ++n) folder = wanted + '.' + std::to_string(n);
+  return folder;
+}
+
+}  // namespace
 
 bool trained_out_of_memory(const launcher::JobResult& result, const plan::RunPlan& plan) {
   const bool memory = result.code == ExitCode::kDeviceMemory || result.code == ExitCode::kHostMemory;
@@ -23,19 +35,15 @@ int64_t smaller_batch(const plan::RunPlan& plan) {
 }
 
 std::string set_aside(const std::vector<std::string>& checkpoints, const plan::RunPlan& plan) {
-  const std::string folder =
-      run_folder(plan.output_dir).path + "/given_up/batch-" + std::to_string(plan.batch.per_device_train);
-  bool moved = false;
+  std::string folder;
   for (const std::string& checkpoint : checkpoints) {
     if (!path_exists(checkpoint)) continue;  // retention took it
+    if (folder.empty()) folder = free_folder(plan);
+    create_directories(folder);
     const std::filesystem::path from(checkpoint);
-    const std::filesystem::path to = std::filesystem::path(folder) / from.filename();
-    std::filesystem::create_directories(folder);
-    std::filesystem::remove_all(to);  // of an earlier search that came to this size
-    std::filesystem::rename(from, to);
-    moved = true;
+    std::filesystem::rename(from, std::filesystem::path(folder) / from.filename());
   }
-  return moved ? folder : "";
+  return folder;
 }
 
 }  // namespace hftrain::front

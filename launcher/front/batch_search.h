@@ -21,8 +21,8 @@ bool trained_out_of_memory(const launcher::JobResult& result, const plan::RunPla
 int64_t smaller_batch(const plan::RunPlan& plan);
 
 // Moves the checkpoints of attempts that are given up, as far as they are still there, to
-// OUTPUT_DIR/hftrain/given_up/batch-N/, so that no later run goes on from them. Returns that folder; empty when
-// there were none.
+// OUTPUT_DIR/hftrain/given_up/batch-N/, so that no later run goes on from them; to batch-N.2/ and so on where an
+// earlier search has left that folder, of which nothing is removed. Returns the folder; empty when there were none.
 std::string set_aside(const std::vector<std::string>& checkpoints, const plan::RunPlan& plan);
 
 }  // namespace hftrain::front

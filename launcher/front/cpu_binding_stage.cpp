@@ -59,7 +59,10 @@ void confine_to_cores(const arguments::ParseOutcome& parsed) {
     if (!std::binary_search(allowed.begin(), allowed.end(), cpu)) {
       throw Error(ExitCode::kUsage, "CPU " + std::to_string(cpu) + " cannot be used")
           .where(parsed.origins.describe("bind_core_list"))
-          .why("hftrain may use " + cpu_list_text(allowed));
+          .why("hftrain may use " + cpu_list_text(allowed))
+          .hint(
+              "CPUs of those, or ask whoever started hftrain for more (taskset, a cpuset, more CPUs of a "
+              "Slurm task)");
     }
     CPU_SET(cpu, &set);
   }
@@ -74,6 +77,7 @@ std::string bind_workers(const arguments::ParseOutcome& parsed, const plan::Topo
   if (rank_of(workers.front(), ranks).local_world_size != static_cast<int>(workers.size())) {
     throw Error(ExitCode::kUsage, "ranks that another launcher has started are bound by it")
         .where(asked->flag)
+        .why("each of them would take cores without knowing which the others have")
         .hint("mpirun --bind-to core, srun --cpu-bind=cores, or one process per machine");
   }
   std::vector<std::optional<int>> nodes;

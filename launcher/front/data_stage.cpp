@@ -174,6 +174,13 @@ std::optional<data::PreparedData> prepare_data(const data::PrepareRequest& reque
   return prepare_data_until(request, console, stop.is_set());
 }
 
+Error stopped_while_preparing() {
+  return Error(ExitCode::kTerminatedUnsaved, "stopped while preparing data")
+      .where("before training")
+      .why("the job was asked to stop")
+      .hint("the same command prepares them; what was prepared before stays in the cache");
+}
+
 std::optional<data::PreparedData> prepare_data_until(const data::PrepareRequest& request,
                                                      reporting::Console& console,
                                                      const std::atomic<bool>& stop) {

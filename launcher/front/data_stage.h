@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "hftrain/base/error.h"
 #include "hftrain/data/prepare_request.h"
 #include "hftrain/plan/resolve.h"
 #include "hftrain/reporting/console.h"
@@ -28,6 +29,8 @@ std::optional<data::PreparedData> prepare_data(const data::PrepareRequest& reque
 std::optional<data::PreparedData> prepare_data_until(const data::PrepareRequest& request,
                                                      reporting::Console& console,
                                                      const std::atomic<bool>& stop);
+// What a job of several nodes ends with then: code 10, for there is nothing to be saved.
+Error stopped_while_preparing();
 
 plan::DataFacts facts_of(const data::PreparedData& prepared);
 // Splits by name, and where their tokens are.

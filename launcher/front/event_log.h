@@ -3,11 +3,11 @@
 //
 //   {"time", "event": "start",      "attempt", "ranks", "resumed_from"}
 //   {"time", "event": "sample",     "step", "tokens_per_second", "memory_bytes"}   of rank 0; ever more rarely
-//   {"time", "event": "checkpoint", "step", "folder", "seconds"}
+//   {"time", "event": "checkpoint", "step", "folder", "seconds"}                   with --async_save "stall_seconds"
 //   {"time", "event": "warning",    "rank", "text"}
 //   {"time", "event": "failed",     "rank", "what", "why"}
 //   {"time", "event": "notice",     "text"}                                       of the launcher
-//   {"time", "event": "end",        "attempt", "exit_code", "reason", "seconds"}
+//   {"time", "event": "end",        "attempt", "exit_code", "reason", "seconds"}   of a failure "rank" and "what"
 #pragma once
 
 #include <string>

@@ -217,9 +217,11 @@ class FollowStage {
       own_folder_ = each_node && !folder_seen_;
       const bool first_of_node = !membership_.assigned || membership_.assigned->local_rank <= 0;
       if (!own_folder_ || !first_of_node) return;
-      TakenFolder taken = take_output_folder(inputs_);
-      lines = std::move(taken.lines);
-      lock_.emplace(std::move(taken.lock));
+      output_.emplace(inputs_, [this](const std::string& line) { console_.line(line); });
+      lines = output_->cleared();
+      if (!inputs_.parsed.arguments.output.overwrite_output_dir) return;
+      // Moved aside before other programs of this machine write into the new one.
+      for (std::string& line : output_->begin()) lines.push_back(std::move(line));
     });
     for (const std::string& line : lines) console_.line(line);
     follower_->say(launcher::FolderSeen{folder_seen_});
@@ -230,7 +232,7 @@ class FollowStage {
     follower_->run_in_background([&](const std::atomic<bool>& stop) {
       if (all_exist(asked.paths)) return;
       prepared_ = prepare_data_until(prepare_request(inputs_), console_, stop);
-      if (!prepared_) throw Error(ExitCode::kTerminatedUnsaved, "stopped while preparing data");
+      if (!prepared_) throw stopped_while_preparing();
       paths_ = paths_of(*prepared_);
     });
     follower_->say(launcher::DataPrepared{paths_});
@@ -243,16 +245,32 @@ class FollowStage {
     point_at(paths_, "test", plan_.data.test);
     point_at(paths_, "validation_mismatched", plan_.data.validation_mismatched);
     point_at(paths_, "test_mismatched", plan_.data.test_mismatched);
+    CheckpointMark checkpoint;
+    follower_->run_in_background([&](const std::atomic<bool>&) {
+      if (own_folder_) plan_ = plan_for_own_folder(plan_, inputs_);
+      checkpoint = checkpoint_mark(plan_.saving.resume_from);
+    });
+    if (checkpoint != CheckpointMark{message.step, message.files}) {  // node 0 ends the job and says why
+      follower_->say(launcher::PlanTaken{{}, checkpoint.step, checkpoint.files});
+      return;
+    }
+    write_plan(message.plan);
+    follower_->say(launcher::PlanTaken{plan_path_, checkpoint.step, checkpoint.files});
+  }
+
+  // Where this machine's workers read it, unless node 0 has written the same there.
+  void write_plan(const Json& of_node_0) {
     if (own_folder_) {
-      follower_->run_in_background(
-          [&](const std::atomic<bool>&) { plan_ = plan_for_own_folder(plan_, inputs_); });
+      follower_->run_in_background([&](const std::atomic<bool>&) {
+        if (output_) output_->begin();
+      });
     } else {
       check_output_folder(plan_.output_dir);
     }
     plan_path_ = run_folder(plan_.output_dir).plan();
     const Json own = plan::to_json_value(plan_);
-    const bool own_place = own_folder_ && lock_;  // and nobody else's plan in it
-    const bool differs = !own_place && (!folder_seen_ || own != message.plan);
+    const bool own_place = own_folder_ && output_;  // and nobody else's plan in it
+    const bool differs = !own_place && (!folder_seen_ || own != of_node_0);
     if (differs)
       plan_path_ =
           run_folder(plan_.output_dir).path + "/nodes/" + std::to_string(membership_.agent) + "/plan.json";
@@ -261,7 +279,6 @@ class FollowStage {
       check_model_folder(plan_);
       if (differs || own_place) write_file_atomically(plan_path_, dump_json(own) + '\n');
     });
-    follower_->say(launcher::PlanTaken{plan_path_});
   }
 
   void start_workers(const launcher::StartWorkers& start) {
@@ -275,6 +292,7 @@ class FollowStage {
     launch.agent = membership_.agent;
     std::vector<launcher::WorkerSpec> workers = launcher::local_workers(plan_.ranks, launch);
     bind_workers(inputs_.parsed, inputs_.topology, plan_.ranks, workers);
+    if (output_) output_->keep();
     follower_->run(std::move(workers), rank_output(inputs_.parsed, plan_, membership_.agent, start.attempt));
   }
 
@@ -289,7 +307,7 @@ class FollowStage {
   std::string leader_address_;
   bool folder_seen_ = false;                    // node 0's output folder is this one's too
   bool own_folder_ = false;                     // else, where that is wanted
-  std::optional<storage::RunLock> lock_;        // of the own folder
+  std::optional<OutputFolder> output_;          // the own one
   std::optional<data::PreparedData> prepared_;  // of this machine; nobody removes it while this lives
   Paths paths_;
   plan::RunPlan plan_;

@@ -11,6 +11,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/printable.h"
 #include "hftrain/base/secrets.h"
+#include "hftrain/base/shell.h"
 #include "hftrain/base/text.h"
 #include "launcher/control/job_key.h"
 #include "launcher/control/job_secret.h"
@@ -159,9 +160,9 @@ std::string describe_machines(const launcher::HostJobSpec& spec) {
     text += "  " + machine.host + (spec.here[index] ? " (this machine)" : "") + ":\n   ";
     const auto mask = machine.environment.find("CUDA_VISIBLE_DEVICES");
     if (mask != machine.environment.end()) text += " CUDA_VISIBLE_DEVICES=" + mask->second;
-    text += ' ' + launcher::shell_quoted(spec.program);
+    text += ' ' + shell_quoted(spec.program);
     for (const std::string& word : arguments::shown_words(machine.arguments))
-      text += ' ' + launcher::shell_quoted(word);
+      text += ' ' + shell_quoted(word);
     text += '\n';
   }
   return text;

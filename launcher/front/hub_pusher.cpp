@@ -130,21 +130,32 @@ std::string HubPusher::message_of(const std::string& checkpoint) const {
 }
 
 void HubPusher::send(Order& order) {
-  size_t sent = 0;
-  try {
-    hub::Api api(target_.access, &stop_);
-    if (target_.repository.empty()) {
-      HubTarget reached = target_;
-      reach_repository(api, reached);
-      const std::lock_guard<std::mutex> lock(mutex_);
-      target_ = std::move(reached);
-    }
-    for (; sent < order.commits.size(); ++sent) send_one(api, order.commits[sent]);
-  } catch (...) {
-    failed({order.commits.begin() + static_cast<std::ptrdiff_t>(sent), order.commits.end()});
+  if (given_up_) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const Commit& commit : order.commits) missing_.insert(commit.what);
+  } else {
+    try_to_send(order);
   }
   order = {};  // its files go before anybody hears that it is over
   done();
+}
+
+void HubPusher::try_to_send(Order& order) {
+  size_t sent = 0;
+  std::optional<hub::Api> api;
+  try {
+    api.emplace(target_.access, &stop_);
+    if (target_.repository.empty()) {
+      HubTarget reached = target_;
+      reach_repository(*api, reached);
+      const std::lock_guard<std::mutex> lock(mutex_);
+      target_ = std::move(reached);
+    }
+    for (; sent < order.commits.size(); ++sent) send_one(*api, order.commits[sent]);
+  } catch (...) {
+    failed({order.commits.begin() + static_cast<std::ptrdiff_t>(sent), order.commits.end()});
+    given_up_ = ending_ && api && api->met_silence();
+  }
 }
 
 void HubPusher::send_one(hub::Api& api, const Commit& commit) {

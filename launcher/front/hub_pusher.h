@@ -40,6 +40,8 @@ class HubPusher : public launcher::WorkerObserver {
   void settle() { snapshots_.wait(); }
   // The output folder, whose files do not change any more.
   void push_output();
+  // Nothing is computed beside the pushes any more: a server that says nothing to one of them gets none of those behind it.
+  void end() { ending_ = true; }
   // Waits for all pushes, at most `seconds`; false when there is still one. From any thread.
   bool wait(double seconds);
   // Ends what is going on, within seconds.
@@ -65,6 +67,7 @@ class HubPusher : public launcher::WorkerObserver {
   std::string message_of(const std::string& checkpoint) const;
   std::string name_in_repository(const std::string& checkpoint) const;
   void send(Order& order);
+  void try_to_send(Order& order);
   void send_one(hub::Api& api, const Commit& commit);
   void failed(const std::vector<Commit>& commits);
   void say(LogLevel level, const std::string& text);
@@ -73,7 +76,8 @@ class HubPusher : public launcher::WorkerObserver {
   const arguments::HubArguments& asked_;
   std::string output_dir_, save_strategy_;
   reporting::Console& console_;
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> stop_{false}, ending_{false};
+  bool given_up_ = false;  // of the queue of pushes alone
   int orders_ = 0;
 
   std::mutex mutex_;  // guards what follows, but for the queues

@@ -19,11 +19,13 @@ struct HubTarget {
   std::string trouble;     // why it has not; empty: it has
 };
 
-// Nothing without --push_to_hub or without training. Error(kUsage) without a token, or for a name that is none.
+// Nothing without --push_to_hub. Error(kUsage) without a token, but where the Hub is not to be asked (HF_HUB_OFFLINE), or for a
+// name that is none.
 std::optional<HubTarget> hub_target(const Inputs& inputs);
 // Finds the repository's whole name, makes it and sees that it may be written to. Throws the Hub's refusals (hub/push.h).
 void reach_repository(hub::Api& api, HubTarget& target);
-// The same before the training, where the Hub may be out of reach: `trouble` says so then. Takes half a minute at most.
+// The same before the training, where the Hub may be out of reach: `trouble` says so then. Of a Hub that says nothing it is known
+// after two requests, of HF_HUB_DOWNLOAD_TIMEOUT seconds (10) each.
 void try_repository(HubTarget& target);
 // What sends by hand what the run could not.
 std::string command_that_pushes(const HubTarget& target, const std::string& folder);

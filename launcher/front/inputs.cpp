@@ -12,9 +12,12 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/printable.h"
+#include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/machine/detect_topology.h"
 #include "hftrain/plan/plugin_file.h"
 #include "hftrain/plan/program_file.h"
+#include "hftrain/storage/model_folder.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "launcher/front/chat_facts.h"
 #include "launcher/ssh/host_file.h"
@@ -65,24 +68,36 @@ std::optional<uint64_t> nvme_free_bytes(const arguments::ParallelOptions& shardi
   return std::nullopt;
 }
 
-// Null for a checkpoint of the model alone (--save_only_model).
-std::optional<plan::SavedRun> saved_run(const std::string& checkpoint) {
+// Ranks and batch of a checkpoint of ours; of one of the Trainer's, and of a model alone (--save_only_model), what their files tell.
+plan::SavedRun saved_size(const std::string& checkpoint) {
   const std::string path = checkpoint + "/hftrain_state.json";
-  if (checkpoint.empty() || !path_exists(path)) return std::nullopt;
+  if (!path_exists(path)) return {.world_size = interchange::ranks_of_trainer(checkpoint)};
   const Json state = read_json_file(path);
-  if (!state.contains("global_batch")) return std::nullopt;  // of an earlier version
-  plan::SavedRun saved{state.at("world_size").get<int>(), state["global_batch"].get<int64_t>()};
-  const Json file = read_json_file(checkpoint + "/trainer_state.json");
+  if (!state.contains("global_batch")) return {.world_size = 0};  // of an earlier version
+  return {.world_size = state.at("world_size").get<int>(),
+          .global_train = state["global_batch"].get<int64_t>()};
+}
+
+// Of a file that stands beside weights, not beside an adapter. Others may have written it.
+std::string saved_version(const std::string& path) {
+  const Json config = path_exists(path) ? read_json_file(path) : Json();
+  const Json version = config.is_object() ? config.value("transformers_version", Json()) : Json();
+  return version.is_string() ? printable(version.get<std::string>()) : "";
+}
+
+std::optional<plan::SavedRun> saved_run(const std::string& checkpoint) {
+  const std::string path = checkpoint + "/trainer_state.json";
+  if (checkpoint.empty() || !path_exists(path)) return std::nullopt;
+  plan::SavedRun saved = saved_size(checkpoint);
+  const Json file = read_json_file(path);
+  if (!file.is_object()) return saved;
   for (const auto& [key, flag] : {std::pair("logging_steps", "logging_steps"),
                                   {"eval_steps", "eval_steps"},
                                   {"save_steps", "save_steps"},
                                   {"train_batch_size", "per_device_train_batch_size"}}) {
     if (file.contains(key) && file[key].is_number_integer()) saved.settings[flag] = file[key].get<int64_t>();
   }
-  const std::string config =
-      checkpoint + "/config.json";  // which stands beside weights, not beside an adapter
-  if (path_exists(config))
-    saved.transformers_version = read_json_file(config).value("transformers_version", std::string());
+  saved.transformers_version = saved_version(checkpoint + "/config.json");
   return saved;
 }
 
@@ -129,7 +144,8 @@ plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& da
           .saved = saved_run(resume_from),
           .found_batch = batch ? batch : saved_batch(inputs, resume_from),
           .plugin = inputs.plugin,
-          .elsewhere = elsewhere};
+          .elsewhere = elsewhere,
+          .output_has_weights = storage::has_model_weights(inputs.output_dir)};
 }
 
 }  // namespace
@@ -159,10 +175,13 @@ Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environ
   return inputs;
 }
 
+plan::PluginPlan open_plugin(const std::string& path) {
+  return plan::open_plugin(path, HFTRAIN_TORCH_VERSION);
+}
+
 void add_model(Inputs& inputs) {
   // First, as it may add the model's family.
-  if (const auto& plugin = inputs.parsed.arguments.interface.plugin)
-    inputs.plugin = plan::open_plugin(*plugin, HFTRAIN_TORCH_VERSION);
+  if (const auto& plugin = inputs.parsed.arguments.interface.plugin) inputs.plugin = open_plugin(*plugin);
   const plan::FilesNeeded needed =
       inputs.other_machines ? plan::FilesNeeded::kOfPlan : plan::FilesNeeded::kOfRun;
   inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed,

@@ -37,6 +37,8 @@ Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environm
 // The machine alone, which cannot fail unless --machines describes it, and the rest.
 Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environment);
 void add_model(Inputs& inputs);
+// plan::open_plugin for what this program was built with; the families that it describes are known from then on.
+plan::PluginPlan open_plugin(const std::string& path);
 
 // The plan for these inputs, data and checkpoint. `batch`: the micro-batch that earlier attempts have come to
 // (batch_search.h).

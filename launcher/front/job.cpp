@@ -16,6 +16,7 @@
 #include "launcher/environments/local.h"
 #include "launcher/front/data_stage.h"
 #include "launcher/front/meeting_stage.h"
+#include "launcher/front/output_stage.h"
 #include "launcher/front/run_console.h"
 #include "launcher/front/run_record.h"
 
@@ -52,6 +53,20 @@ int node_of(int agent, const plan::RunPlan& plan) {
     if (rank.agent == agent) return rank.node;
   }
   return 0;
+}
+
+// Each node reads what it has under that name.
+Error another_checkpoint(const std::string& from, const CheckpointMark& own, const std::string& node,
+                         const CheckpointMark& there, const std::string& leader) {
+  std::string why = "both are at step " + std::to_string(own.step) + ", and their files are not the same";
+  if (there.step != own.step)
+    why = "it is at step " + std::to_string(there.step) + " there, and at step " + std::to_string(own.step) +
+          " on " + leader;
+  if (there.files.empty()) why = "there is none there";
+  return Error(ExitCode::kData, "the nodes would not go on from the same checkpoint")
+      .where(from + " on " + node)
+      .why(why)
+      .hint("copy that of " + leader + " to every node, or name a folder that all nodes share");
 }
 
 }  // namespace
@@ -110,7 +125,7 @@ std::optional<data::PreparedData> Job::prepare(const data::PrepareRequest& reque
   std::optional<data::PreparedData> prepared;
   leader_->run_in_background(
       [&](const std::atomic<bool>& stop) { prepared = prepare_data_until(request, console_, stop); });
-  if (!prepared) throw Error(ExitCode::kTerminatedUnsaved, "stopped while preparing data");
+  if (!prepared) throw stopped_while_preparing();
   const std::map<std::string, std::string> paths = paths_of(*prepared);
   const auto answers = leader_->ask_for<DataPrepared>(launcher::PrepareData{paths}, "to prepare the data");
   for (const auto& [agent, answer] : answers) {
@@ -129,6 +144,7 @@ std::optional<data::PreparedData> Job::prepare(const data::PrepareRequest& reque
 }
 
 void Job::look_for_output_folder(plan::RunPlan& plan) {
+  // Results of an evaluation or a prediction alone rank 0 writes by itself.
   const bool each_node = inputs_.parsed.arguments.saving.save_on_each_node;
   if (alone() || !(plan.do_train || each_node)) return;
   std::optional<Mark> made;
@@ -160,7 +176,15 @@ void Job::look_for_output_folder(plan::RunPlan& plan) {
 
 void Job::share(const plan::RunPlan& plan) {
   if (alone()) return;
-  leader_->ask_for<PlanTaken>(launcher::TakePlan{plan::to_json_value(plan)}, "to take the plan");
+  const std::string& from = plan.saving.resume_from;
+  CheckpointMark own;
+  run_in_background([&] { own = checkpoint_mark(from); });
+  const auto answers = leader_->ask_for<PlanTaken>(
+      launcher::TakePlan{plan::to_json_value(plan), own.step, own.files}, "to take the plan");
+  for (const auto& [agent, answer] : answers) {
+    const CheckpointMark there{answer.step, answer.files};
+    if (there != own) throw another_checkpoint(from, own, hub_->name_of(agent), there, hub_->name_of(0));
+  }
 }
 
 // Ranks of one machine meet on its loopback address.

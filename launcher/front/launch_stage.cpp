@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hftrain/arguments/import/launch.h"
+#include "hftrain/base/caught_error.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
@@ -144,6 +145,7 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
 // A stop signal ends the waiting, and leaves the rest unsent.
 void finish_pushing(HubPusher& pusher, ExitCode code, Job& others, launcher::StopSignals& stops,
                     reporting::Console& console) {
+  pusher.end();
   if (code == ExitCode::kDone) pusher.push_output();
   const double begin = monotonic_seconds();
   bool told = false;
@@ -205,6 +207,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   }
   Attempts attempts(inputs.parsed.arguments.launch.max_restarts, plan.saving.resume_from);
   AttemptOutcome outcome;
+  std::string last_word;  // for the terminals of the others, where it is not the failure's
   std::optional<HubPusher> pusher;
   if (target) pusher.emplace(*target, inputs.parsed.arguments.hub, plan, console);
   for (;;) {
@@ -220,7 +223,11 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
       break;
     }
     try {
-      if (stops.next() != 0) throw Error(ExitCode::kTerminatedUnsaved, "stopped before it was started again");
+      if (stops.next() != 0)
+        throw Error(ExitCode::kTerminatedUnsaved, "stopped before it was started again")
+            .where(plan.output_dir)
+            .why("it was asked to stop between two attempts")
+            .hint("the same command goes on from the newest checkpoint");
       std::vector<std::string> notices;
       others.run_in_background([&] {
         if (batch) {
@@ -235,10 +242,14 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
       });
       for (const std::string& notice : notices) console.line(notice);
       others.share(plan);
-    } catch (const Error& error) {  // of several nodes one that is gone meanwhile, or a stop signal
+    } catch (...) {
+      // Of several nodes one that is gone meanwhile, a stop signal, or what a disk or the memory does not give. The run
+      // has been, so it ends as every run does: with its summary, its pushes and a verdict for the others.
+      const Error error = error_of(std::current_exception());
       context.err << error.render() << std::endl;
       outcome.result.code = error.code();
       outcome.result.reason = exit_code_name(error.code());
+      last_word = error.what();
       break;
     }
   }
@@ -251,7 +262,8 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   others.beside_the_end([&] { write_summary(folder, summary); });
   if (pusher) finish_pushing(*pusher, outcome.result.code, others, stops, console);
   const auto& failure = outcome.result.failure;
-  others.end(outcome.result.code, failure ? failure->summary.what : "", summary);
+  if (last_word.empty() && failure) last_word = failure->summary.what;
+  others.end(outcome.result.code, last_word, summary);
   return outcome.result.code;
 }
 

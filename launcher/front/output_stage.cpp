@@ -1,11 +1,16 @@
 #include "launcher/front/output_stage.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/hash.h"
 #include "hftrain/base/text.h"
+#include "hftrain/data/data_files.h"
+#include "hftrain/data/prepare.h"
+#include "hftrain/interchange/deepspeed_folder.h"
 #include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/plan/identity.h"
 #include "hftrain/storage/file_system.h"
@@ -31,10 +36,13 @@ std::vector<std::string> skipped_lines(const OutputState& state) {
 // Another trainer's folder has no hashes to verify: its files are read, and the checksums in them compared.
 ResumeDecision resume_from_trainers(const std::string& folder) {
   const interchange::TrainerFolder found = interchange::check_trainer_folder(folder);
-  if (!path_exists(folder + '/' + architectures::kAdapterConfigName)) interchange::check_weights(folder);
-  return {folder,
-          {"resuming from " + folder + " at step " + std::to_string(found.step) +
-           ", which transformers' Trainer wrote"}};
+  const bool adapter = path_exists(folder + '/' + architectures::kAdapterConfigName);
+  if (!adapter || interchange::has_deepspeed(folder)) interchange::check_weights(folder);
+  ResumeDecision decision{folder,
+                          {"resuming from " + folder + " at step " + std::to_string(found.step) +
+                           ", which transformers' Trainer wrote"}};
+  for (const std::string& warning : found.warnings) decision.notices.push_back("warning: " + warning);
+  return decision;
 }
 
 ResumeDecision resume_from_folder(const Inputs& inputs, const std::string& named) {
@@ -52,9 +60,10 @@ ResumeDecision resume_from_folder(const Inputs& inputs, const std::string& named
 
 ResumeDecision resume_from_newest(const Inputs& inputs, const OutputState& state) {
   if (!state.newest.checkpoint) {
+    const std::vector<std::string> skipped = skipped_lines(state);
     throw Error(ExitCode::kData, "there is no checkpoint to resume from in " + inputs.output_dir)
         .where(inputs.parsed.origins.describe("resume_from_checkpoint"))
-        .why(join(skipped_lines(state), "; "))
+        .why(skipped.empty() ? "no save was finished in it" : join(skipped, "; "))
         .hint("leave --resume_from_checkpoint out to start a new run");
   }
   const storage::CheckpointInfo& newest = *state.newest.checkpoint;
@@ -63,11 +72,20 @@ ResumeDecision resume_from_newest(const Inputs& inputs, const OutputState& state
   return decision;
 }
 
-std::vector<std::string> differences(const OutputState& state, const plan::RunPlan& plan) {
-  Json saved = state.manifest->identity, present = plan::run_identity(plan);
+std::vector<std::string> differences(const storage::Manifest& manifest, const plan::RunPlan& plan) {
+  Json saved = manifest.identity, present = plan::run_identity(plan);
   if (plan.data.train && !plan.data.train->exact && !plan.data.stream)
     present.erase("data");  // known only when prepared
   return plan::identity_differences(saved, present);
+}
+
+void refuse_another_run(const Inputs& inputs, const storage::Manifest& manifest, const plan::RunPlan& plan) {
+  const std::vector<std::string> different = differences(manifest, plan);
+  if (different.empty()) return;
+  throw Error(ExitCode::kUsage, inputs.output_dir + " holds another run")
+      .where(inputs.parsed.origins.describe("output_dir"))
+      .why("its checkpoint at step " + std::to_string(manifest.step) + " differs in " + join(different, "; "))
+      .hint(kWaysOut);
 }
 
 // The folder already holds checkpoints and the user said nothing about them.
@@ -78,15 +96,9 @@ ResumeDecision continue_or_refuse(const Inputs& inputs, const OutputState& state
         .why(join(skipped_lines(state), "; "))
         .hint(kWaysOut);
   }
-  const std::vector<std::string> different = differences(state, plan);
-  if (!different.empty()) {
-    throw Error(ExitCode::kUsage, inputs.output_dir + " holds another run")
-        .where(inputs.parsed.origins.describe("output_dir"))
-        .why("its checkpoint at step " + std::to_string(state.newest.checkpoint->step) + " differs in " +
-             join(different, "; "))
-        .hint(kWaysOut);
-  }
+  refuse_another_run(inputs, *state.manifest, plan);
   ResumeDecision decision = resume_from_newest(inputs, state);
+  decision.same_run = true;
   decision.notices.back() += ", the newest of this run (--overwrite_output_dir starts anew)";
   return decision;
 }
@@ -110,6 +122,107 @@ void refuse_others_checkpoints(const Inputs& inputs) {
            ", and a save at the same step would take the place of it")
       .hint("another --output_dir, with --resume_from_checkpoint " + inputs.output_dir + '/' + others.back() +
             " to go on from it; or --overwrite_output_dir, which moves the folder aside");
+}
+
+// Whether `named` leads to something else, or nowhere, once `folder` has moved: it ends in it, or follows a link that is in
+// it, or that it is (where the folder is a link, that alone is moved). As the system goes, name by name.
+bool lies_in(const std::string& named, const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;
+  std::error_code error;
+  fs::path place = fs::weakly_canonical(folder.parent_path(), error) / folder.filename();
+  if (error) place = folder;
+  const auto inside = [&](const fs::path& path) {
+    return (path / "").string().starts_with((place / "").string());
+  };
+  fs::path here = "/";
+  std::vector<fs::path> left;  // the next one last
+  const auto go = [&](const fs::path& path) {
+    const std::vector<fs::path> names(path.begin(), path.end());
+    left.insert(left.end(), names.rbegin(), names.rend());
+    if (path.is_absolute()) here = "/";
+  };
+  go(fs::absolute(named, error));
+  for (int links = 0; !left.empty();) {
+    const fs::path name = left.back();
+    left.pop_back();
+    if (name.empty() || name == "." || name.is_absolute()) continue;
+    const fs::path next = name == ".." ? here.parent_path() : here / name;
+    const bool link = fs::is_symlink(next, error) && ++links <= kMostLinks;
+    if (link && inside(next)) return true;
+    if (link) {
+      go(fs::read_symlink(next, error));
+    } else {
+      here = next;
+    }
+  }
+  return inside(here);
+}
+
+void refuse_moved_checkpoint(const Inputs& inputs) {
+  const auto& named = inputs.parsed.arguments.saving.resume_from_checkpoint;
+  if (!named || *named == "true" || *named == "auto" || !lies_in(*named, inputs.output_dir)) return;
+  throw Error(ExitCode::kUsage, "the checkpoint to go on from lies in the folder that is moved aside")
+      .where(*named + " (--resume_from_checkpoint)")
+      .why("--overwrite_output_dir renames " + inputs.output_dir + " before the run begins")
+      .hint("another --output_dir, or leave --overwrite_output_dir out");
+}
+
+constexpr const char* kTokenCache = "the token cache";
+
+std::string token_cache(const Inputs& inputs) {
+  try {
+    return data::cache_folder(inputs.environment);
+  } catch (const Error&) {  // there is none; who prepares says so
+    return "";
+  }
+}
+
+// What ranks and later runs read by the names that were given: path and flag.
+std::vector<std::pair<std::string, std::string>> paths_that_are_read(const Inputs& inputs) {
+  const arguments::Arguments& asked = inputs.parsed.arguments;
+  const plan::ModelFacts& model = inputs.model;
+  std::vector<std::pair<std::string, std::string>> paths = {{model.source_folder, "model_name_or_path"},
+                                                            {model.adapter_folder, "model_name_or_path"}};
+  if (model.tokenizer_folder != model.source_folder && model.tokenizer_folder != model.adapter_folder)
+    paths.emplace_back(model.tokenizer_folder, "tokenizer_name");
+  if (inputs.plugin) paths.emplace_back(inputs.plugin->path, "plugin");
+  if (asked.launch.worker_program) paths.emplace_back(*asked.launch.worker_program, "worker_program");
+  const auto add = [&](const std::vector<std::string>& patterns, const char* flag) {
+    for (const std::string& pattern : patterns) {
+      for (std::string& path : data::paths_of_pattern(pattern)) paths.emplace_back(std::move(path), flag);
+    }
+  };
+  add(inputs.files.train, "train_file");
+  add(inputs.files.validation, "validation_file");
+  add(inputs.files.test, "test_file");
+  add(inputs.files.validation_mismatched, "validation_mismatched_file");
+  add(inputs.files.test_mismatched, "test_mismatched_file");
+  paths.emplace_back(token_cache(inputs), kTokenCache);
+  return paths;
+}
+
+// The flag that was given may be another one: --dataset_name, --train_dir or a model that has its tokenizer with it.
+std::string named_by(const std::string& path, const std::string& flag, const Inputs& inputs) {
+  if (flag == kTokenCache) return path + " (" + flag + ')';
+  return inputs.parsed.origins.is_given(flag) ? path + " (--" + flag + ')' : path;
+}
+
+void refuse_what_moves_aside(const Inputs& inputs) {
+  refuse_moved_checkpoint(inputs);
+  constexpr size_t kNamed = 3;
+  std::vector<std::string> moved;
+  for (const auto& [path, flag] : paths_that_are_read(inputs)) {
+    if (!path.empty() && lies_in(path, inputs.output_dir)) moved.push_back(named_by(path, flag, inputs));
+  }
+  if (moved.empty()) return;
+  const std::string more =
+      moved.size() > kNamed ? " and " + std::to_string(moved.size() - kNamed) + " more" : "";
+  moved.resize(std::min(moved.size(), kNamed));
+  throw Error(ExitCode::kUsage, "what the run reads lies in the folder that is moved aside")
+      .where(join(moved, ", ") + more)
+      .why("--overwrite_output_dir renames " + inputs.output_dir + " before the run begins")
+      .hint("another --output_dir, or move what the run reads to another folder");
 }
 
 // A run goes on with the adapter that it was trained with: its numbers mean something else under another alpha. Everything
@@ -140,9 +253,33 @@ void check_adapter(const plan::RunPlan& plan, const std::string& checkpoint) {
             " --use_peft begins a new run from it");
 }
 
+// What is there will have been moved aside.
+ResumeDecision begin_anew(const Inputs& inputs) {
+  const auto& asked = inputs.parsed.arguments.saving.resume_from_checkpoint;
+  if (!asked || storage::list_checkpoints(inputs.output_dir).empty()) return {};
+  return {"",
+          {"--resume_from_checkpoint " + *asked + " takes none of the checkpoints in " + inputs.output_dir +
+           ": --overwrite_output_dir begins anew"}};
+}
+
 ResumeDecision resume_as_asked(const plan::RunPlan& plan, ResumeDecision decision) {
   check_adapter(plan, decision.from);
   return decision;
+}
+
+// What the Trainer has written of its run that is the same on every node that saved it (its save_on_each_node): not which process
+// it was, nor how long an evaluation took there. Losses are those of all ranks.
+std::string trainers_course(const std::string& folder) {
+  const Json state = read_json_file(folder + "/trainer_state.json");
+  const auto log = state.find("log_history");
+  std::string course;
+  if (log == state.end() || !log->is_array()) return course;
+  for (const Json& line : *log) {
+    for (const char* key : {"step", "loss", "learning_rate"}) {
+      if (line.is_object() && line.contains(key)) course += line.at(key).dump() + ' ';
+    }
+  }
+  return course;
 }
 
 void check_same_checkpoint(const std::string& own, const std::string& first) {
@@ -156,17 +293,52 @@ void check_same_checkpoint(const std::string& own, const std::string& first) {
 
 }  // namespace
 
-TakenFolder take_output_folder(const Inputs& inputs) {
-  std::vector<std::string> lines;
-  if (inputs.parsed.arguments.output.overwrite_output_dir && plan::wants_training(inputs.parsed)) {
-    const std::string moved = storage::move_run_aside(inputs.output_dir);
-    if (!moved.empty()) lines.push_back("moved the old run to " + moved);
-  }
-  storage::RunLock lock(inputs.output_dir);
+void check_same_data(const Inputs& inputs, const plan::RunPlan& plan, const ResumeDecision& decision) {
+  if (decision.same_run) refuse_another_run(inputs, storage::read_manifest(decision.from), plan);
+}
+
+OutputFolder::OutputFolder(const Inputs& inputs, std::function<void(const std::string&)> tell)
+    : inputs_(inputs), tell_(std::move(tell)), lock_(inputs.output_dir) {
   storage::PosixFileSystem files;
-  for (std::string& line : storage::clean_output_dir(files, inputs.output_dir))
-    lines.push_back(std::move(line));
-  return {std::move(lock), std::move(lines)};
+  cleared_ = storage::clean_output_dir(files, inputs.output_dir);
+}
+
+OutputFolder::~OutputFolder() {
+  if (!begun_) lock_.take_back();
+  if (!moved_.empty()) move_back();
+}
+
+void OutputFolder::move_back() {
+  bool back = false;
+  try {
+    back = storage::move_run_back(inputs_.output_dir, moved_, lock_);
+  } catch (const Error&) {  // of a folder that cannot be listed any more
+  }
+  tell_(back ? "no run began: moved the old run back to " + inputs_.output_dir
+             : "no run began; the old run stays in " + moved_ + ", for " + inputs_.output_dir +
+                   " is not as this start has left it");
+}
+
+std::vector<std::string> OutputFolder::begin() {
+  if (begun_) return {};
+  std::vector<std::string> lines;
+  if (inputs_.parsed.arguments.output.overwrite_output_dir && plan::wants_training(inputs_.parsed)) {
+    refuse_what_moves_aside(inputs_);  // on a node with a folder of its own nobody has looked
+    moved_ = storage::move_run_aside(inputs_.output_dir, lock_);
+    if (!moved_.empty()) lines.push_back("moved the old run to " + moved_);
+  }
+  begun_ = true;
+  return lines;
+}
+
+CheckpointMark checkpoint_mark(const std::string& folder) {
+  if (folder.empty() || !path_exists(folder)) return {};
+  if (interchange::is_of_trainer(folder))
+    return {interchange::step_of_trainer(folder), hash_bytes(trainers_course(folder))};
+  const storage::Manifest manifest = storage::read_manifest(folder);
+  std::string files;
+  for (const storage::FileRecord& file : manifest.files) files += file.path + ' ' + file.hash + '\n';
+  return {manifest.step, hash_bytes(files)};
 }
 
 plan::RunPlan plan_for_own_folder(plan::RunPlan plan, const Inputs& inputs) {
@@ -177,11 +349,13 @@ plan::RunPlan plan_for_own_folder(plan::RunPlan plan, const Inputs& inputs) {
     check_same_checkpoint(own, from);
     from = own;
   }
-  if (!plan.do_train || !from.empty()) return plan;
-  if (!inputs.parsed.arguments.output.overwrite_output_dir) refuse_others_checkpoints(inputs);
+  // What is there will be moved aside.
+  if (!plan.do_train || !from.empty() || inputs.parsed.arguments.output.overwrite_output_dir) return plan;
+  refuse_others_checkpoints(inputs);
   const OutputState state = storage::inspect_output_dir(inputs.output_dir);
   // A checkpoint that node 0 did not commit any more, of this run, is replaced when the run comes to it.
-  if (state.kind != OutputKind::kCheckpoints || (state.newest.checkpoint && differences(state, plan).empty()))
+  if (state.kind != OutputKind::kCheckpoints ||
+      (state.newest.checkpoint && differences(*state.manifest, plan).empty()))
     return plan;
   throw Error(ExitCode::kUsage, inputs.output_dir + " holds another run on this node")
       .where(inputs.parsed.origins.describe("output_dir"))
@@ -191,13 +365,13 @@ plan::RunPlan plan_for_own_folder(plan::RunPlan plan, const Inputs& inputs) {
 
 ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan) {
   if (!plan.do_train) return {};
+  if (inputs.parsed.arguments.output.overwrite_output_dir) refuse_what_moves_aside(inputs);
   const auto& asked = inputs.parsed.arguments.saving.resume_from_checkpoint;
   if (asked && *asked != "true" && *asked != "auto") {
     if (!inputs.parsed.arguments.output.overwrite_output_dir) refuse_others_checkpoints(inputs);
     return resume_as_asked(plan, resume_from_folder(inputs, *asked));
   }
-  // What is there will have been moved aside.
-  if (inputs.parsed.arguments.output.overwrite_output_dir) return {};
+  if (inputs.parsed.arguments.output.overwrite_output_dir) return begin_anew(inputs);
   refuse_others_checkpoints(inputs);
   const OutputState state = storage::inspect_output_dir(inputs.output_dir);
   if (asked == "auto" && !state.newest.checkpoint) return {"", skipped_lines(state)};

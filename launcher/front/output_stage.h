@@ -2,6 +2,8 @@
 // because the folder holds another run. Rules: cli.md section 5 of the contract.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@ namespace hftrain::front {
 struct ResumeDecision {
   std::string from;                  // a verified checkpoint folder; empty: start fresh
   std::vector<std::string> notices;  // for people
+  bool same_run = false;             // it was not asked for: it must be of this run
 };
 
 // Reads only. `plan` is resolved for a fresh start; when its data are estimated they are not compared.
@@ -21,13 +24,44 @@ struct ResumeDecision {
 // used.
 ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan);
 
-struct TakenFolder {
-  storage::RunLock lock;
-  std::vector<std::string> lines;  // what was done, for people
+// What decide_resume could not compare of the run that is there, once the data are prepared. Error(kUsage).
+void check_same_data(const Inputs& inputs, const plan::RunPlan& plan, const ResumeDecision& decision);
+
+// The output folder as this run's own: locked, and cleared of what dead saves left. Until begin() it is as it was; where
+// the run ends before, the lock goes, and so do folders that were made for it. Where it ends before keep(), an old run that
+// was moved aside comes back to its place.
+class OutputFolder {
+ public:
+  // `tell`: for people, what becomes of an old run at an end before keep().
+  OutputFolder(const Inputs& inputs, std::function<void(const std::string&)> tell);
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  const std::vector<std::string>& cleared() const { return cleared_; }  // for people
+  // From here on the run writes. What is there is moved aside first where that is asked for; says so, for people.
+  std::vector<std::string> begin();
+  // From here on ranks run, and what they write stays.
+  void keep() { moved_.clear(); }
+
+ private:
+  void move_back();
+
+  const Inputs& inputs_;
+  std::function<void(const std::string&)> tell_;
+  storage::RunLock lock_;
+  std::vector<std::string> cleared_;
+  std::string moved_;  // where an old run is that may have to come back
+  bool begun_ = false;
 };
-// Takes the output folder for this run: moved aside when so asked, locked, and cleared of what dead saves
-// left.
-TakenFolder take_output_folder(const Inputs& inputs);
+
+// What tells the checkpoint `folder` from others, without reading all of it; nothing where it is not there.
+struct CheckpointMark {
+  int64_t step = 0;
+  std::string files;  // a hash of what its manifest says of them, or of what another trainer logged
+  bool operator==(const CheckpointMark&) const = default;
+};
+CheckpointMark checkpoint_mark(const std::string& folder);
 
 // Of a node that has an output folder of its own: the plan of node 0, with its folder. Where that plan goes
 // on from a checkpoint of the run, this folder must hold the same one; where it begins anew, no other run.

@@ -13,7 +13,8 @@ namespace hftrain::front {
 // Removed with everything in it at its end.
 class PushSnapshot {
  public:
-  // Made anew. Throws an Error (kDisk) when it cannot be, as the members below do, also once `stop`, which must outlive the object, is true.
+  // Made anew. Throws when it cannot be, as the members below do: an Error (kDisk), also once `stop`, which must outlive the object,
+  // is true, or std::filesystem's.
   PushSnapshot(std::string folder, const std::atomic<bool>& stop);
   PushSnapshot(const PushSnapshot&) = delete;
   PushSnapshot& operator=(const PushSnapshot&) = delete;

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <ostream>
 
+#include "hftrain/base/caught_error.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -106,7 +108,8 @@ class Smoke {
     std::string problem;
     try {
       problem = passes();
-    } catch (const Error& error) {
+    } catch (...) {  // the file system's among them
+      const Error error = error_of(std::current_exception());
       code_ = error.code();
       problem = error.render();
     }
@@ -162,6 +165,8 @@ class Smoke {
   Environment environment() const {
     Environment environment = context_.environment;
     environment.set("HFTRAIN_CACHE", folder_ + "/cache");
+    for (const TrackerPlace& place : tracker_places())
+      environment.set(std::string(place.variable), folder_ + '/' + std::string(place.tracker));
     for (const auto& [variable, value] : setting_.environment) environment.set(variable, value);
     return environment;
   }

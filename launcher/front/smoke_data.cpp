@@ -40,7 +40,10 @@ std::string cut_rows(const data::DataFiles& files, bool keep_linebreaks, uint64_
   }
   copy.close();
   if (!copy)
-    throw Error(ExitCode::kDisk, "cannot write").where(path).why("the disk is full, or no file can be made");
+    throw Error(ExitCode::kDisk, "cannot write")
+        .where(path)
+        .why("the disk is full, or no file can be made")
+        .hint("free space there, or name another temporary folder with TMPDIR");
   return path;
 }
 

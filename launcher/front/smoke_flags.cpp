@@ -1,9 +1,11 @@
 #include "launcher/front/smoke_flags.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "hftrain/arguments/command_line.h"
+#include "hftrain/base/text.h"
 #include "hftrain/tasks/task_table.h"
 #include "launcher/front/smoke_sample.h"
 
@@ -12,6 +14,8 @@ namespace {
 
 constexpr SmokeLength kSmallModel = {60, 20}, kNamedModel = {6, 2};
 constexpr int64_t kMostTrainingSamples = 2000, kMostEvaluationSamples = 200;
+constexpr std::array<TrackerPlace, 3> kTrackerPlaces = {
+    {{"wandb", "WANDB_DIR"}, {"trackio", "TRACKIO_DIR"}, {"mlflow", "MLFLOW_TRACKING_URI"}}};
 constexpr int kRanksWithoutGpu = 2, kMostRanksWithoutGpu = 4;
 
 bool is_number(const std::string& text) {
@@ -31,6 +35,7 @@ class Setting {
     stay_here();
     choose_ranks();
     make_resumable();
+    keep_trackers_here();
     return std::move(setting_);
   }
 
@@ -142,6 +147,22 @@ class Setting {
       replace("early_stopping_patience", "1000000", "the run is short, and is to reach its end");
   }
 
+  // What `env:` of a file sets goes before what the check sets.
+  bool is_placed_by_a_file(const std::string& tracker) const {
+    return std::ranges::any_of(kTrackerPlaces, [&](const TrackerPlace& place) {
+      return place.tracker == tracker && parsed_.exported_environment.contains(std::string(place.variable));
+    });
+  }
+  void keep_trackers_here() {
+    std::vector<std::string> kept = arguments_.logging.report_to;
+    if (std::erase_if(kept, [&](const std::string& each) { return is_placed_by_a_file(each); }) == 0) return;
+    if (kept.empty()) kept = {"none"};
+    setting_.notices.push_back(parsed_.origins.describe("report_to") + " is " + join(kept, " ") +
+                               " here: env says where the others keep their runs, and a check is none");
+    setting_.flags.emplace_back("--report_to");
+    setting_.flags.insert(setting_.flags.end(), kept.begin(), kept.end());
+  }
+
   const arguments::ParseOutcome& parsed_;
   const arguments::Arguments& arguments_;
   int gpus_;
@@ -149,6 +170,10 @@ class Setting {
 };
 
 }  // namespace
+
+std::span<const TrackerPlace> tracker_places() {
+  return kTrackerPlaces;
+}
 
 SmokeSetting smoke_setting(const arguments::ParseOutcome& parsed, int gpus) {
   return Setting(parsed, gpus).make();

@@ -2,7 +2,10 @@
 // whatever would keep a resumed run from being the same. Pure.
 #pragma once
 
+#include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hftrain/arguments/parse.h"
@@ -28,7 +31,13 @@ struct SmokeSetting {
   std::map<std::string, std::string> environment;  // on top of the inherited one
 };
 
-// A task that is not built yet is an Error (exit code 2). `gpus`: those that runs on this machine see; 0 for the CPU.
+// Trackers that may keep what they get beside other runs, and the variable that says where.
+struct TrackerPlace {
+  std::string_view tracker, variable;
+};
+std::span<const TrackerPlace> tracker_places();
+
+// `gpus`: those that runs on this machine see; 0 for the CPU.
 SmokeSetting smoke_setting(const arguments::ParseOutcome& parsed, int gpus);
 
 // The user's command line in front of these flags.

@@ -2,17 +2,24 @@
 
 #include <unistd.h>
 
+#include "hftrain/base/clock.h"
 #include "hftrain/base/exit_code.h"
+#include "launcher/supervision/stop_signals.h"
 
 namespace hftrain::front {
 namespace {
 
 // A handler has nowhere else to write to.
 std::atomic<bool> g_stop{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<double> g_stop_time{0};  // of monotonic_seconds()
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<double>::is_always_lock_free);
 
-void on_signal(int) {
-  if (g_stop.exchange(true)) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
+// timeout(1) and systemd send two signals for one wish, as the supervisor knows as well.
+void on_signal(int signal) {
+  const double now = monotonic_seconds();
+  const bool same_wish = signal != SIGINT && now - g_stop_time < launcher::kRepeatedStopSeconds;
+  if (!g_stop) g_stop_time = now;
+  if (g_stop.exchange(true) && !same_wish) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
 }
 
 void leave(int) {

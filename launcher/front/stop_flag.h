@@ -1,6 +1,6 @@
 // Stop signals while the front program itself works: the first one sets a flag that long work looks at, a
-// second one ends the process at once. The supervisor has its own way once workers run
-// (launcher/supervision/stop_signals.h).
+// second one ends the process at once, unless it is of the same wish (kRepeatedStopSeconds). The supervisor has its own
+// way once workers run (launcher/supervision/stop_signals.h).
 #pragma once
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 namespace hftrain::front {
 
-constexpr std::array kStopSignals = {SIGTERM, SIGUSR1, SIGUSR2, SIGINT, SIGHUP};
+constexpr std::array kStopSignals = {SIGTERM, SIGUSR1, SIGUSR2, SIGINT, SIGHUP, SIGQUIT};
 using PreviousActions = std::array<struct sigaction, kStopSignals.size()>;
 
 // One at a time in a process. Handlers act as before once the object is gone.

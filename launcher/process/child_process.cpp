@@ -112,8 +112,10 @@ std::optional<cpu_set_t> set_of(const std::vector<int>& cpus) {
 
 Error cannot_start(const std::string& program, const std::string& step, int error_number) {
   Error error(ExitCode::kEnvironment, "cannot start " + program);
-  error.why(step + ": " + std::strerror(error_number));
-  if (error_number == ENOENT) error.hint("build or install it beside the hftrain program");
+  error.where(program).why(step + ": " + std::strerror(error_number));
+  error.hint("see whether this user may start it (ls -l), and whether its file system is mounted noexec");
+  if (error_number == ENOENT)
+    error.hint("build or install it: workers lie beside the hftrain program, others on PATH");
   if (error_number == EAGAIN) error.hint("raise the limit on processes (ulimit -u) or start fewer ranks");
   return error;
 }

@@ -11,13 +11,17 @@
 namespace hftrain::launcher {
 namespace {
 
-Error bad_value(const std::string& flag, const std::string& value, const std::string& expected) {
-  return Error(ExitCode::kUsage, "bad value '" + value + "'").where(flag).why("expected " + expected);
+Error bad_value(const std::string& flag, const std::string& value, const std::string& expected,
+                const std::string& example) {
+  return Error(ExitCode::kUsage, "bad value '" + value + "'")
+      .where(flag)
+      .why("expected " + expected)
+      .hint(flag + ' ' + example);
 }
 
 int stream_bits(const std::string& flag, std::string_view text, const std::string& whole) {
   const std::optional<int> bits = whole_number(text);
-  if (!bits || *bits > 3) throw bad_value(flag, whole, "0, 1, 2 or 3, or pairs like 0:3,1:2");
+  if (!bits || *bits > 3) throw bad_value(flag, whole, "0, 1, 2 or 3, or pairs like 0:3,1:2", "3");
   return *bits;
 }
 
@@ -35,7 +39,7 @@ OutputFilter::Streams::Streams(const std::string& flag, const std::string& text)
   for (const std::string& part : split(text, ',')) {
     const std::vector<std::string> pair = split(part, ':');
     const std::optional<int> rank = pair.size() == 2 ? whole_number(trim(pair[0])) : std::nullopt;
-    if (!rank) throw bad_value(flag, text, "0, 1, 2 or 3, or pairs like 0:3,1:2");
+    if (!rank) throw bad_value(flag, text, "0, 1, 2 or 3, or pairs like 0:3,1:2", "0:3,1:2");
     of_rank[*rank] = stream_bits(flag, trim(pair[1]), text);
   }
 }
@@ -51,7 +55,7 @@ OutputFilter::OutputFilter(const std::string& ranks, const std::string& tee, con
   if (all_ranks_ || trim(ranks).empty()) return;
   for (const std::string& part : split(ranks, ',')) {
     const std::optional<int> rank = whole_number(trim(part));
-    if (!rank) throw bad_value("--log_ranks", ranks, "'all' or ranks separated by commas");
+    if (!rank) throw bad_value("--log_ranks", ranks, "'all' or ranks separated by commas", "0,1");
     ranks_.push_back(*rank);
   }
 }

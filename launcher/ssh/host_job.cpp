@@ -9,6 +9,7 @@
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
+#include "hftrain/base/shell.h"
 #include "hftrain/base/text.h"
 #include "launcher/supervision/stop_signals.h"
 

@@ -57,10 +57,30 @@ void check_flags(const std::vector<Host>& hosts, const StartRequest& request) {
         .hint("the name of this machine instead, or --master_addr with its address");
 }
 
+std::string counted(const std::string& number, const std::string& word) {
+  return number + ' ' + word + (number == "1" ? "" : "s");
+}
+
+// Every slot that a filter chose has a rank. What a file says of all machines together is no contradiction.
+void check_chosen_slots(const Host& host, const arguments::LaunchArguments& launch,
+                        const arguments::Origins& origins) {
+  const std::optional<std::string>& asked = launch.nproc_per_node;
+  const std::string slots = std::to_string(host.slots.size());
+  if (!asked || !on_command_line(origins, "nproc_per_node") || !is_number(*asked) || *asked == slots) return;
+  throw Error(ExitCode::kUsage, "nproc_per_node and the slots of " + host.name + " say two different things")
+      .where(origins.describe("nproc_per_node") + ", " + origins.describe("hostfile"))
+      .why(counted(*asked, "rank") + ", " + counted(slots, "slot") + " chosen by --include or --exclude")
+      .hint("leave nproc_per_node out: every chosen slot has a rank");
+}
+
 std::string rank_count_of(const Host& host, const StartRequest& request) {
   const std::string slots = std::to_string(host.slots.size());
   const std::optional<std::string>& asked = request.launch.nproc_per_node;
-  if (!asked || host.chosen) return slots;
+  if (!asked) return slots;
+  if (host.chosen) {
+    check_chosen_slots(host, request.launch, request.origins);
+    return slots;
+  }
   if (!is_number(*asked)) return *asked;
   if (std::stoul(*asked) > host.slots.size())
     throw Error(ExitCode::kUsage, "there are more ranks than slots on " + host.name)
@@ -92,11 +112,15 @@ Order parse_order(const std::string& line) {
   try {
     const Json json = try_parse_json(line).value_or(Json::object());
     if (json.at("schema") != "hftrain-hosted-1")
-      throw Error(ExitCode::kUsage, "this order is of another release");
+      throw Error(ExitCode::kUsage, "this order is of another release")
+          .where("standard input")
+          .why("the machine that gave it has another hftrain")
+          .hint("install the same hftrain on all machines of the host file");
     return {json.at("directory").get<std::string>(), json.at("arguments").get<std::vector<std::string>>(),
             json.at("environment").get<std::map<std::string, std::string>>()};
   } catch (const Json::exception&) {
     throw Error(ExitCode::kUsage, "hosted waits for an order on its standard input")
+        .where("standard input")
         .why("what came is none")
         .hint("it is called by `hftrain --hostfile` on another machine, not by hand");
   }
@@ -112,8 +136,8 @@ bool counts_hosts(const arguments::LaunchArguments& launch, const arguments::Ori
   return origins.is_given("hostfile") && launch.no_ssh && !origins.is_given("deepspeed_multinode_launcher");
 }
 
-void take_from_hosts(const std::vector<Host>& hosts, arguments::LaunchArguments& launch,
-                     arguments::Origins& origins) {
+std::optional<std::string> take_from_hosts(const std::vector<Host>& hosts, arguments::LaunchArguments& launch,
+                                           arguments::Origins& origins) {
   const auto machines = static_cast<int64_t>(hosts.size());
   const std::string origin = "from hostfile";
   if (launch.node_rank >= machines)
@@ -130,10 +154,13 @@ void take_from_hosts(const std::vector<Host>& hosts, arguments::LaunchArguments&
     launch.master_addr = hosts.front().name;
     origins.set("master_addr", origin);
   }
-  if (!launch.nproc_per_node) {
-    launch.nproc_per_node = std::to_string(hosts[static_cast<size_t>(launch.node_rank)].slots.size());
+  const Host& here = hosts[static_cast<size_t>(launch.node_rank)];
+  if (here.chosen) check_chosen_slots(here, launch, origins);
+  if (!launch.nproc_per_node || here.chosen) {
+    launch.nproc_per_node = std::to_string(here.slots.size());
     origins.set("nproc_per_node", origin);
   }
+  return here.chosen ? std::optional(mask_of(here)) : std::nullopt;
 }
 
 std::vector<MachineStart> machine_starts(const std::vector<Host>& hosts, const StartRequest& request) {
@@ -206,12 +233,6 @@ std::vector<std::string> remote_shell(const arguments::LaunchArguments& launch,
   words.push_back(host);
   words.push_back(command);
   return words;
-}
-
-std::string shell_quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return text + '\'';
 }
 
 }  // namespace hftrain::launcher

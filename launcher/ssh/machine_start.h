@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,9 +46,10 @@ bool starts_hosts(const arguments::LaunchArguments& launch, const arguments::Ori
 bool counts_hosts(const arguments::LaunchArguments& launch, const arguments::Origins& origins);
 
 // Of counts_hosts(): the host file says how many machines and ranks there are, node_rank which one this is;
-// what the user gave wins. Throws an Error (kUsage) when node_rank is none of them.
-void take_from_hosts(const std::vector<Host>& hosts, arguments::LaunchArguments& launch,
-                     arguments::Origins& origins);
+// what the user gave wins. Throws an Error (kUsage) when node_rank is none of them. Returns CUDA_VISIBLE_DEVICES for the slots
+// that a filter chose here; nothing where there is no choice.
+std::optional<std::string> take_from_hosts(const std::vector<Host>& hosts, arguments::LaunchArguments& launch,
+                                           arguments::Origins& origins);
 
 struct StartRequest {
   std::vector<std::string> arguments;  // the command line of this program, after its name
@@ -57,8 +59,8 @@ struct StartRequest {
   std::map<std::string, std::string> environment_file;  // of DS_ENV_FILE
   int port = 0;                                         // when the user gave none
 };
-// The command line of this program for every machine, with --nnodes, --node_rank, --master_addr,
-// --master_port and --nproc_per_node behind it. Throws an Error (kUsage) when the user's flags contradict the
+// The command line of this program for every machine, with --nnodes, --node_rank, --master_addr and --master_port, of
+// several machines, and --nproc_per_node behind it. Throws an Error (kUsage) when the user's flags contradict the
 // host file.
 std::vector<MachineStart> machine_starts(const std::vector<Host>& hosts, const StartRequest& request);
 // The --nproc_per_node of one of them.
@@ -76,8 +78,5 @@ std::map<std::string, std::string> parse_environment_file(const std::string& tex
 std::vector<std::string> remote_shell(const arguments::LaunchArguments& launch,
                                       const Environment& environment, const std::string& host,
                                       const std::string& command);
-
-// One word of a POSIX shell.
-std::string shell_quoted(const std::string& word);
 
 }  // namespace hftrain::launcher

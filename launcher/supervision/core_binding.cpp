@@ -113,6 +113,7 @@ std::vector<std::vector<int>> bind_ranks(Binding binding, const std::vector<Cpu>
   if (map.empty()) {
     throw Error(ExitCode::kEnvironment, "the CPUs that hftrain may use are not known")
         .where(flag)
+        .why("the kernel tells of none in /sys/devices/system/cpu")
         .hint("leave the flag out");
   }
   const Binder binder(binding, map, nodes, flag);

@@ -20,8 +20,8 @@ enum class Binding {
 };
 
 // CPUs per rank, in the order of `nodes`: of each local rank the NUMA node of its GPU, or nothing. Ranks
-// without one are spread evenly over the nodes, neighbours together. Throws an Error (kUsage) when there are
-// fewer cores than ranks that want cores of their own; `flag` is what it names.
+// without one are spread evenly over the nodes, neighbours together. Throws an Error: kUsage when there are fewer cores
+// than ranks that want cores of their own, kEnvironment for an empty map; `flag` is what it names.
 std::vector<std::vector<int>> bind_ranks(Binding binding, const std::vector<machine::Cpu>& map,
                                          const std::vector<std::optional<int>>& nodes,
                                          const std::string& flag);

@@ -17,7 +17,7 @@ enum class Phase { kStarting, kRunning, kStopping, kEnding, kKilling, kDraining,
 
 enum class JobEvent {
   kAllReady,       // the last rank reported ready
-  kStopAsked,      // the launcher was sent SIGTERM, SIGUSR1, SIGUSR2 or SIGINT
+  kStopAsked,      // a stop signal came (stop_signals.h), or the job's time is nearly over
   kWorkerFailed,   // a worker died, exited in error, left without finishing, or reported a failure
   kSilence,        // nothing goes on any more (hang_watch.h)
   kDeadline,       // the running grace period is over

@@ -62,7 +62,7 @@ std::string command_of(const fs::path& process) {
 
 Error cannot_listen(int port, int error_number, const std::string& flag) {
   Error error(ExitCode::kEnvironment, "cannot listen on port " + std::to_string(port));
-  error.where(flag);
+  error.where(flag).hint("another port or address");
   if (error_number != EADDRINUSE) return error.why(std::strerror(error_number));
   const std::string holder = port_holder(port);
   error.why("it is in use" + (holder.empty() ? std::string() : " by " + holder));

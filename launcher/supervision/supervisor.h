@@ -58,7 +58,7 @@ struct JobSpec {
 struct JobResult {
   ExitCode code = ExitCode::kDone;
   std::string reason;                    // for summary.json
-  bool stop_asked = false;               // the launcher was sent a stop signal
+  bool stop_asked = false;               // by a stop signal, or because its time was over
   std::vector<WorkerRecord> workers;     // what each said last, its statistics among it
   std::optional<FailureReport> failure;  // of the rank that failed first
 };
@@ -68,7 +68,7 @@ class Supervisor {
   Supervisor(JobSpec spec, WorkerObserver& observer);
 
   // Call once, from the thread that is to outlive the workers. Throws an Error when the job cannot be
-  // started; whatever happens to started workers is in the result. Writes error.json beside the logs of the
+  // started, or another agent says that it cannot go on; whatever happens to started workers is in the result. Writes error.json beside the logs of the
   // rank that failed first.
   JobResult run();
 

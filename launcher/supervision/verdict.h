@@ -78,8 +78,8 @@ enum class Failure {
 
 struct Verdict {
   ExitCode code = ExitCode::kDone;
-  std::string reason;  // one or two words for summary.json: "done", "terminated", "worker lost", …
-  std::optional<size_t> culprit;         // index of the worker that failed first; unset: nothing failed
+  std::string reason;             // a few words for summary.json: "done", "terminated", "worker lost", …
+  std::optional<size_t> culprit;  // index of the worker that failed first; unset: nothing failed
   Failure failure = Failure::kReported;  // of the culprit
   std::vector<size_t> follow_ons;  // the other workers that did not end orderly, in order of their failure
 };

@@ -1,5 +1,5 @@
 // The workers of one attempt as the supervisor sees them, wherever they run: those of this agent
-// (worker_group.h), or those of all agents of the job (control/job_crew.h).
+// (worker_group.h), or those of all agents of the job (control/job_worker_set.h).
 #pragma once
 
 #include <poll.h>

@@ -20,6 +20,9 @@
 
 namespace hftrain::launcher {
 
+// Seconds that only a hang takes, however busy the machine is.
+inline constexpr double kHangs = 60;
+
 struct AgentFlags {
   std::string agents = "";  // empty: as many as there are
   std::string number = "";

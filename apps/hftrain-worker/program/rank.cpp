@@ -96,6 +96,11 @@ void Rank::check_flags() const {
   const plan::DataPlan& data = parts.plan.data;
   const bool judges =
       parts.plan.evaluation.outputs == tasks::OutputForm::kLossOnly && (data.validation || data.test);
+  if (overridden.compute_metrics && judges && head() == architectures::Head::kSeq2SeqLm)
+    throw refusal_of(
+        "of texts nothing is kept without --predict_with_generate, and with --prediction_loss_only, and "
+        "compute_metrics judges outputs",
+        "--predict_with_generate, and --prediction_loss_only left out");
   if (overridden.compute_metrics && judges)
     throw refusal_of("--prediction_loss_only keeps nothing of the outputs, and compute_metrics judges them",
                      "leave the flag out");
@@ -233,6 +238,12 @@ void Rank::add_loaders(trainer::Extensions& extensions) {
     extensions.loaders.test = maker("get_test_dataloader", &Trainer::get_test_dataloader, false);
 }
 
+void Rank::check_losses(const trainer::Extensions& of_plugin) const {
+  if (overridden.compute_loss && of_plugin.loss)
+    throw refusal_of("compute_loss and the loss of --plugin each stand in the place of the model's own",
+                     "leave one of them out");
+}
+
 // Somebody who has forgotten to return what was made sees it.
 void Rank::say_none(const std::string& method, bool passed_in) const {
   if (run.rank != 0) return;
@@ -270,6 +281,7 @@ void Rank::add_optimizers(trainer::Extensions& extensions) {
 std::shared_ptr<trainer::Trainer> Rank::open() {
   check_flags();
   trainer::Extensions extensions = trainer::load_plugin(parts.plan, parts.context);
+  check_losses(extensions);
   add_callbacks(extensions);
   add_methods(extensions);
   add_loaders(extensions);

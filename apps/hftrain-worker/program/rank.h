@@ -48,6 +48,7 @@ class Rank {
   void add_loaders(trainer::Extensions& extensions);
   void add_optimizers(trainer::Extensions& extensions);
   void check_flags() const;
+  void check_losses(const trainer::Extensions& of_plugin) const;
   void say_none(const std::string& method, bool passed_in) const;
   architectures::Head head() const;
   trainer::Prediction own_prediction(const models::Batch& columns, const trainer::Predict& predict);

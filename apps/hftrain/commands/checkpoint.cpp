@@ -1,5 +1,6 @@
 // hftrain checkpoint verify DIR | inspect DIR [--json] | export DIR OUT | merge DIR OUT
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -21,6 +22,8 @@
 namespace hftrain::app {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kCheckpointUsage =
     "usage: hftrain checkpoint verify DIR\n"
     "       hftrain checkpoint inspect DIR [--json]\n"
@@ -29,10 +32,11 @@ constexpr const char* kCheckpointUsage =
     "\n"
     "verify   hashes every file against the manifest; prints ok, or names the first bad file (exit code 4)\n"
     "inspect  step, plan, tensors, shapes, dtypes and shards of a checkpoint or model folder, others' too\n"
-    "export   a plain transformers folder: config, tokenizer and weights, without optimizer and run state;\n"
+    "export   a plain transformers folder: config, tokenizer and weights, without optimizer and run state\n"
     "merge    an adapter and its base model in one plain transformers folder\n"
-    "         --max_shard_size (default 50GB) in KB, MB, GB or TB of 1000;\n"
-    "         --model_name_or_path: whose configuration and tokenizer, where the checkpoint has none\n";
+    "\n"
+    "--max_shard_size      of export and merge, in KB, MB, GB or TB of 1000 (50GB)\n"
+    "--model_name_or_path  of export: whose configuration and tokenizer, where the checkpoint has none\n";
 
 // The words behind the action.
 struct CheckpointRequest {
@@ -71,13 +75,27 @@ CommandOptions checkpoint_options(const std::string& action, CheckpointRequest& 
 }
 
 // A folder that holds checkpoints is easily given in place of one of them.
-std::string name_a_checkpoint(const std::string& folder) {
+std::string name_a_checkpoint(const std::string& folder, const std::string& place = "in it") {
   const auto checkpoints = storage::list_checkpoints(folder);
-  return checkpoints.empty() ? "" : "name one of the checkpoints in it: " + checkpoints.back().path;
+  return checkpoints.empty() ? "" : "name one of the checkpoints " + place + ": " + checkpoints.back().path;
+}
+
+// What to name in the place of a folder that is not there.
+std::string what_is_beside(const std::string& folder) {
+  std::error_code unknown;
+  fs::path whole = folder.empty() ? fs::path() : fs::absolute(folder, unknown).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();  // a slash at its end
+  const std::string parent = whole.parent_path().string();
+  const std::string there = !unknown && is_folder(parent) ? name_a_checkpoint(parent, "beside it") : "";
+  return there.empty() ? "hftrain checkpoint verify OUTPUT_DIR/checkpoint-N" : there;
 }
 
 ExitCode verify(const std::string& folder, std::ostream& out) {
-  if (!path_exists(folder)) throw Error(ExitCode::kData, "no such folder").where(folder);
+  if (!is_folder(folder))
+    throw Error(ExitCode::kData, path_exists(folder) ? "not a folder" : "no such folder")
+        .where(folder.empty() ? "DIR" : folder)
+        .why("a checkpoint is verified by the manifest in its folder")
+        .hint(what_is_beside(folder));
   const storage::Verification result = storage::verify_checkpoint(folder);
   if (result.ok) {
     out << "ok: step " << result.step << ", " << result.files << " files, " << format_bytes(result.bytes)
@@ -104,7 +122,8 @@ ExitCode export_folder(const CheckpointRequest& request, std::ostream& out) {
   const int64_t most = shard_size(request.max_shard_size);
   const bool described = request.model.empty() || path_exists(request.folder + "/config.json");
   std::optional<storage::StoredWeights> parts;
-  if (interchange::is_in_parts(request.folder)) parts.emplace(interchange::open_weights(request.folder));
+  if (interchange::is_in_parts(request.folder) && !storage::holds_adapter_alone(request.folder))
+    parts.emplace(interchange::open_saved_weights(request.folder));
   const storage::ExportResult result = storage::export_model(files, request.folder, request.out,
                                                              {.max_shard_bytes = most,
                                                               .over = described ? "" : request.model,

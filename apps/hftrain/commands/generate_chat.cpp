@@ -1,7 +1,6 @@
 #include "generate_chat.h"
 
 #include <ctime>
-#include <filesystem>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -24,7 +23,7 @@ chat::TemplateFolder::Source only_template(const chat::TemplateFolder& found, co
 chat::TemplateFolder::Source source_of(const std::string& path, const chat::TemplateFolder& own,
                                        const std::string& folder) {
   if (path.empty()) return only_template(own, folder);
-  if (std::filesystem::is_directory(path)) return only_template(chat::read_template_folder(path), path);
+  if (is_folder(path)) return only_template(chat::read_template_folder(path), path);
   return {read_file(path, ExitCode::kData), path};
 }
 

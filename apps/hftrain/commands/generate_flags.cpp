@@ -58,6 +58,7 @@ void declare_input(CommandOptions& options, GenerateFlags& flags) {
                "another tokenizer than that of the model's folder");
   options.text("--model_revision", flags.revision, "NAME", "branch, tag or commit in the hub cache");
   options.text("--cache_dir", flags.cache_dir, "DIR", "the hub cache");
+  options.text("--plugin", flags.plugin, "FILE", "a shared library that adds the model's family");
 }
 
 void declare_rest(CommandOptions& options, GenerateFlags& flags) {

@@ -11,7 +11,7 @@
 namespace hftrain::app {
 
 struct GenerateFlags {
-  std::string model, tokenizer, revision = "main", cache_dir;
+  std::string model, tokenizer, revision = "main", cache_dir, plugin;
   std::vector<std::string> prompts;
   std::string prompt_file;
   int64_t batch_size = 8, seed = 42;

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <limits>
 
+#include "hftrain/architectures/described_family.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/generation/folder_settings.h"
@@ -12,6 +13,7 @@
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/model_facts.h"
 #include "hftrain/storage/model_folder.h"
+#include "launcher/front/inputs.h"
 
 namespace hftrain::app {
 namespace {
@@ -35,6 +37,18 @@ void require_writer(Head head, const std::string& folder) {
       .where(folder + "/config.json (architectures)")
       .why("it ends in a head for " + std::string(architectures::head_word(head)))
       .hint("a folder of a causal language model or of a sequence-to-sequence model");
+}
+
+// Nothing else of a plug-in acts where nothing is trained.
+void require_family_of(const plan::PluginPlan& plugin, const Architecture& architecture) {
+  for (const architectures::ConfigSchema* schema : architectures::described_schemas()) {
+    if (architecture.model_type() == schema->model_type) return;
+  }
+  throw Error(ExitCode::kUsage, "--plugin does nothing here")
+      .where("--plugin " + plugin.path)
+      .why("the model is a " + architecture.model_type() +
+           ", and the plug-in adds no such family; its callbacks, reporters and loss act in a run")
+      .hint("leave it out");
 }
 
 Json with_flags(const Json& of_folder, const GenerateFlags& flags) {
@@ -143,6 +157,7 @@ WritingModel open_writing_model(const GenerateFlags& flags, const Environment& e
   if (!flags.tokenizer.empty()) named.model.tokenizer_name = flags.tokenizer;
   if (!flags.cache_dir.empty()) named.model.cache_dir = flags.cache_dir;
   WritingModel model;
+  if (!flags.plugin.empty()) model.plugin = front::open_plugin(flags.plugin);
   const std::string cache = plan::hub_cache_folder(named.model.cache_dir, environment);
   const plan::OpenedFolder opened = plan::open_folder(
       plan::resolve_model_folder(flags.model, "--model_name_or_path", flags.revision, cache), flags.revision,
@@ -156,6 +171,7 @@ WritingModel open_writing_model(const GenerateFlags& flags, const Environment& e
       "the folder of a trained model: --output_dir of a run, or one of its checkpoints");
   const plan::ModelFacts facts = plan::load_model_facts(named, environment, plan::FilesNeeded::kOfRun, head);
   model.architecture = facts.architecture;
+  if (model.plugin) require_family_of(*model.plugin, *model.architecture);
   take_settings(flags, generation::read_folder_settings(model.folder), model);
   model.tokenizer = tokenizer::Tokenizer::load(facts.tokenizer_folder);
   model.dtype = facts.auto_dtype;
@@ -175,6 +191,7 @@ generation::TextSetup setup_of(const WritingModel& model, const GenerateFlags& f
   setup.dtype = dtype_of(flags, model.dtype, on_gpu);
   setup.threads = topology.host.requested_threads.value_or(topology.host.usable_cores());
   setup.cuda_ordinal = on_gpu ? 0 : -1;
+  if (model.plugin) setup.plugin = {model.plugin->name, model.plugin->path, model.plugin->hash};
   return setup;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,13 +10,15 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/generation/generate.h"
 #include "hftrain/generation/text_protocol.h"
+#include "hftrain/plan/run_plan.h"
 #include "hftrain/tokenizer/tokenizer.h"
 
 namespace hftrain::app {
 
 struct WritingModel {
   std::string folder, dtype;
-  std::string adapter;  // the folder of one that stands beside the weights; empty: none
+  std::optional<plan::PluginPlan> plugin;  // that the family comes from
+  std::string adapter;                     // the folder of one that stands beside the weights; empty: none
   std::shared_ptr<const architectures::Architecture> architecture;
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
   Json settings;                // the folder's, and those that were given over them

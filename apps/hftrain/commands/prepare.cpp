@@ -78,7 +78,10 @@ ExitCode run_prepare(const CommandContext& context) {
     return ExitCode::kDone;
   }
   if (arguments::other_machines(parsed))
-    throw Error(ExitCode::kUsage, "--machines is for plans").hint("hftrain plan --machines …");
+    throw Error(ExitCode::kUsage, "--machines is for plans")
+        .where("--machines")
+        .why("what is planned for other machines cannot be started on this one")
+        .hint("hftrain plan --machines …");
   if (parsed.arguments.data.streaming)
     throw Error(ExitCode::kUsage, "a stream is not prepared")
         .where(parsed.origins.describe("streaming"))
@@ -94,7 +97,10 @@ ExitCode run_prepare(const CommandContext& context) {
   }
   const auto prepared = prepare_data(request, console);
   if (!prepared)
-    throw Error(ExitCode::kInterrupted, "interrupted while preparing the data; the cache is as before");
+    throw Error(ExitCode::kInterrupted, "interrupted while preparing the data")
+        .where(request.cache_folder)
+        .why("it was asked to stop; the cache is as before")
+        .hint("the same command prepares them");
   console.line("in " + prepared->folder);
   if (actions.json) context.out << dump_json(document_of(*prepared)) << std::endl;
   return ExitCode::kDone;

@@ -44,7 +44,7 @@ void take_port(ReportRequest& request, const std::string& word) {
   const std::optional<int> port = whole_number(word);
   if (port && *port <= kLargestPort) {
     request.port = *port;
-  } else if (fs::exists(word)) {
+  } else if (path_exists(word)) {
     request.folders.push_back(word);
   } else {
     throw wrong_port(word);

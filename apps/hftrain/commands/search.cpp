@@ -35,6 +35,8 @@ constexpr const char* kSearchUsage =
     "step: 1\n"
     "      learning_rate: {low: 1e-5, high: 1e-2, log: true}\n"
     "      per_device_train_batch_size: {choices: [4, 8, 16]}\n"
+    "                               without it the Trainer's: learning_rate, num_train_epochs, seed and\n"
+    "                               per_device_train_batch_size\n"
     "    method: tpe                grid, random, tpe, asha\n"
     "    trials: 20                 of a grid: all of its points\n"
     "    metric: eval_loss          its newest value in a trial's log\n"
@@ -53,7 +55,7 @@ struct SearchRequest {
 Error no_file() {
   return Error(ExitCode::kUsage, "nothing says what to search")
       .where("hftrain search")
-      .why("--search names a YAML file with a space")
+      .why("--search names a YAML file")
       .hint("hftrain search --config run.yaml --search search.yaml; see hftrain search --help");
 }
 

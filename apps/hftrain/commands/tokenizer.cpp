@@ -115,10 +115,18 @@ Json as_json(const tokenizer::Encoding& encoding) {
 
 // Every TEXT, every line of the file, or every line of standard input.
 void for_each_line(const CodingFlags& flags, const std::function<void(const std::string&)>& use) {
-  if (!flags.words.empty()) {
-    for (const std::string& text : flags.words) use(text);
-    return;
-  }
+  int64_t number = 0;
+  const auto use_at = [&](const std::string& place, const std::string& text) {
+    ++number;
+    try {
+      use(text);
+    } catch (Error& error) {
+      if (error.diagnostics().front().where.empty()) error.where(place + std::to_string(number));
+      throw;
+    }
+  };
+  for (const std::string& text : flags.words) use_at("TEXT ", text);
+  if (!flags.words.empty()) return;
   std::ifstream file;
   if (!flags.file.empty()) {
     file.open(flags.file);
@@ -131,7 +139,8 @@ void for_each_line(const CodingFlags& flags, const std::function<void(const std:
           .hint("a file of texts, one per line");
   }
   std::istream& lines = flags.file.empty() ? std::cin : file;
-  for (std::string line; std::getline(lines, line);) use(line);
+  const std::string place = flags.file.empty() ? "standard input:" : flags.file + ':';
+  for (std::string line; std::getline(lines, line);) use_at(place, line);
 }
 
 ExitCode encode(const CommandContext& context, const std::vector<std::string>& words) {

@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "hftrain/arguments/help.h"
+#include "hftrain/arguments/import/visible_gpus.h"
 #include "hftrain/arguments/other_machines.h"
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/caught_error.h"
@@ -91,9 +92,10 @@ bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext
 ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
                    const launcher::Membership& membership, const launcher::HostJobSpec* hosts,
                    reporting::Console& console) {
+  inputs.other_machines ? storage::check_not_in_use(inputs.output_dir)
+                        : storage::check_can_take(inputs.output_dir);
   const plan::DataFacts data = estimate_data(prepare_request(inputs));
   plan::RunPlan plan = resolve_plan(inputs, data, "");
-  storage::check_not_in_use(inputs.output_dir);
   const ResumeDecision decision = decide_resume(inputs, plan);
   if (!decision.from.empty()) plan = resolve_plan(inputs, data, decision.from);
   for (const std::string& notice : decision.notices) console.line(notice);
@@ -117,11 +119,11 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
   return ExitCode::kDone;
 }
 
-storage::RunLock take_folder(const Inputs& inputs, Job& job, reporting::Console& console) {
-  std::optional<TakenFolder> taken;
-  job.run_in_background([&] { taken.emplace(take_output_folder(inputs)); });
-  for (const std::string& line : taken->lines) console.line(line);
-  return std::move(taken->lock);
+void take_folder(std::optional<OutputFolder>& output, const Inputs& inputs, Job& job,
+                 reporting::Console& console) {
+  job.run_in_background(
+      [&] { output.emplace(inputs, [&console](const std::string& line) { console.line(line); }); });
+  for (const std::string& line : output->cleared()) console.line(line);
 }
 
 // Whether the run may push is known before it begins; whether the Hub can be reached may change until it ends.
@@ -144,18 +146,45 @@ std::optional<HubTarget> look_for_hub(const Inputs& inputs, bool trains, Job& jo
   return target;
 }
 
+// From the first change of the output folder to the last thing before ranks run. Who is alone leaves at once on a stop
+// signal, which is no time to move an old run back: `stop` is there for it from then on, and until that is done.
+void begin_run(const CommandContext& context, const Inputs& inputs, OutputFolder& output, plan::RunPlan& plan,
+               Job& job, std::optional<StopFlag>& stop, reporting::Console& console) {
+  if (job.alone()) stop.emplace();
+  const RunFolder folder = run_folder(inputs.output_dir);
+  std::vector<std::string> moved;
+  job.run_in_background([&] { moved = output.begin(); });
+  for (const std::string& line : moved) console.line(line);
+  job.run_in_background([&] { write_arguments(folder, inputs, context, plan.ranks.backend); });
+  job.look_for_output_folder(plan);
+  job.run_in_background([&] { write_plan(folder, plan); });
+  job.share(plan);
+  if (stop && stop->is_set())
+    throw Error(ExitCode::kTerminatedUnsaved, "stopped before the run began")
+        .where(inputs.output_dir)
+        .why("a stop signal came while its folder was made ready")
+        .hint("the same command starts it");
+  output.keep();
+  stop.reset();
+}
+
 ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, Stopwatch& stopwatch,
                reporting::Console& console) {
+  job.run_in_background([&] { storage::check_can_take(inputs.output_dir); });
   const data::PrepareRequest request = prepare_request(inputs);
   plan::DataFacts estimate;
   job.run_in_background(
       [&] { estimate = estimate_data(request); });  // reads all files, unless they were seen before
   // Whatever cannot work is refused before anything is written. The file system of the output folder is asked, and a
   // checkpoint read, beside the loop that the others hear: either may hang.
-  bool trains = false;
-  job.run_in_background([&] { trains = resolve_plan(inputs, estimate, "").do_train; });
-  const std::optional<HubTarget> target = look_for_hub(inputs, trains, job, console);
-  const storage::RunLock lock = take_folder(inputs, job, console);
+  plan::RunPlan plan;
+  job.run_in_background([&] { plan = resolve_plan(inputs, estimate, ""); });
+  const std::optional<HubTarget> target = look_for_hub(inputs, plan.do_train, job, console);
+  std::optional<StopFlag> stop;  // goes behind the folder, which moves an old run back
+  std::optional<OutputFolder> output;
+  take_folder(output, inputs, job, console);
+  ResumeDecision decision;
+  job.run_in_background([&] { decision = decide_resume(inputs, plan); });
 
   stopwatch.begin("prepare");
   const auto prepared = job.prepare(request);
@@ -164,22 +193,16 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
     return ExitCode::kTerminatedUnsaved;
   }
   stopwatch.begin("plan");
-  plan::RunPlan plan;
-  ResumeDecision decision;
   std::vector<Diagnostic> notes;
   job.run_in_background([&] {
     plan = resolve_plan(inputs, facts_of(*prepared), "");
-    decision = decide_resume(inputs, plan);
+    check_same_data(inputs, plan, decision);
     if (!decision.from.empty()) plan = resolve_plan(inputs, facts_of(*prepared), decision.from);
     notes = notes_of_plan(inputs, plan);
   });
   for (const std::string& notice : decision.notices) console.line(notice);
   show(notes, console);
-  const RunFolder folder = run_folder(inputs.output_dir);
-  job.run_in_background([&] { write_arguments(folder, inputs, context, plan.ranks.backend); });
-  job.look_for_output_folder(plan);
-  job.run_in_background([&] { write_plan(folder, plan); });
-  job.share(plan);
+  begin_run(context, inputs, *output, plan, job, stop, console);
   const PlanMaker make_plan = [&](int64_t batch, const std::string& resume_from) {
     return resolve_plan(inputs, facts_of(*prepared), resume_from, batch);
   };
@@ -310,11 +333,17 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
   }
   if (answer_question(parsed, context, help)) return ExitCode::kDone;
   if (parsed.actions.json && !parsed.actions.dry_run) {
-    throw Error(ExitCode::kUsage, "--json is for plans").hint("hftrain plan --json …");
+    throw Error(ExitCode::kUsage, "--json is for plans")
+        .where("--json")
+        .why("a run writes what it did into OUTPUT_DIR/hftrain/summary.json and log.jsonl")
+        .hint("hftrain plan --json …");
   }
   const bool dry_run = parsed.actions.dry_run;
   if (arguments::other_machines(parsed) && !dry_run) {
-    throw Error(ExitCode::kUsage, "--machines is for plans").hint("hftrain plan --machines …");
+    throw Error(ExitCode::kUsage, "--machines is for plans")
+        .where("--machines")
+        .why("what is planned for other machines cannot be started on this one")
+        .hint("hftrain plan --machines …");
   }
   if (parsed.arguments.interface.smoke && !dry_run) return run_smoke(context, arguments, parsed);
   if (parsed.arguments.interface.smoke && !arguments::other_machines(parsed)) {
@@ -335,9 +364,15 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
     return dry_run ? show_plan_of_hosts(context, parsed.actions, hosts, console)
                    : run_on_hosts(context, std::move(hosts), console);
   }
-  if (launcher::counts_hosts(parsed.arguments.launch, parsed.origins))
-    launcher::take_from_hosts(launcher::read_hosts(parsed.arguments.launch), parsed.arguments.launch,
-                              parsed.origins);
+  if (launcher::counts_hosts(parsed.arguments.launch, parsed.origins)) {
+    const std::optional<std::string> slots = launcher::take_from_hosts(
+        launcher::read_hosts(parsed.arguments.launch), parsed.arguments.launch, parsed.origins);
+    try {
+      arguments::take_slots(slots, context.environment, parsed);
+    } catch (const arguments::InvalidArguments& invalid) {
+      return refuse(context, invalid);
+    }
+  }
   const launcher::Membership membership_by_name =
       launcher::find_membership(parsed.arguments.launch, context.environment, 0, parsed.origins);
   // A follower shows nothing but what goes wrong. A plan is shown wherever it was asked for, but once for all

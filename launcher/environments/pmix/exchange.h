@@ -3,7 +3,7 @@
 //
 // PMIx can be started once in a process, and a process that inherits it from its parent starts it anew. So
 // the front program calls this in a child of its own that lives for nothing else, with PMIX_MCA_gds=hash in
-// the environment of the front program itself (without it the second PMIx client of a rank, which a worker is
+// the environments of that child and of the ranks (without it the second PMIx client of a rank, which a worker is
 // that uses MPI, finds its data taken).
 //
 // The child stays until no rank uses MPI any more. Open MPI 4.1 answers a client that ends before it notes

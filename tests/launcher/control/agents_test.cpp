@@ -12,6 +12,7 @@
 
 #include "agents.h"
 #include "contains.h"
+#include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
 #include "launcher/control/addresses.h"
 #include "launcher/control/follower.h"
@@ -25,6 +26,39 @@ namespace hftrain::launcher {
 namespace {
 
 using testing::contains;
+
+// What a leader hears of a follower's one rank.
+struct Heard {
+  int64_t newest = 0;
+  int updates = 0, stacks = 0;
+  double seconds = 0;
+};
+
+// Leads until the rank has made `steps` updates, asks for its stack meanwhile, and ends it then.
+Heard lead_until(ControlLink& follower, int64_t steps) {
+  Heard heard;
+  bool gone = false;
+  const double begin = monotonic_seconds();
+  while (follower.open() && !gone) {
+    pollfd ready{follower.descriptor(), follower.events(), 0};
+    ::poll(&ready, 1, 100);
+    std::vector<Message> messages;
+    follower.work(messages);
+    follower.tick(monotonic_seconds());
+    for (const Message& message : messages) {
+      if (std::holds_alternative<WorkerStacks>(message)) ++heard.stacks;
+      gone = gone || std::holds_alternative<WorkersGone>(message);
+      const auto* said = std::get_if<WorkerSaid>(&message);
+      const auto event = said != nullptr ? plan::decode_event(said->event) : std::nullopt;
+      if (!event || event->kind != plan::WorkerEvent::Kind::kStep) continue;
+      heard.newest = event->data.at("step").get<int64_t>();
+      if (++heard.updates == 1) follower.send(AskForStacks{});
+      if (heard.newest >= steps) follower.send(EndWorkers{true});
+    }
+  }
+  heard.seconds = monotonic_seconds() - begin;
+  return heard;
+}
 
 }  // namespace
 
@@ -264,8 +298,8 @@ TEST_CASE("strangers who connect are refused and do the job no harm", "[process]
   job.start(0, 2, {"0 ready finish:0", "1 ready finish:0"});
   while (port_holder(job.port).empty()) ::poll(nullptr, 0, 10);
   std::string why;
-  const FileDescriptor silent = connect_to({"127.0.0.1", job.port}, "", 5, why);
-  const FileDescriptor talker = connect_to({"127.0.0.1", job.port}, "", 5, why);
+  const FileDescriptor silent = connect_to({"127.0.0.1", job.port}, "", kHangs, why);
+  const FileDescriptor talker = connect_to({"127.0.0.1", job.port}, "", kHangs, why);
   REQUIRE(talker);
   const std::string request = "GET / HTTP/1.1\r\n\r\n";
   CHECK(::send(talker.get(), request.data(), request.size(), MSG_NOSIGNAL) ==
@@ -279,7 +313,7 @@ TEST_CASE("a follower whose leader takes nothing leaves its ranks' output in the
   const testing::TemporaryDirectory folder;
   const FileDescriptor listener = std::move(listen_at({"127.0.0.1"}, 0, "").front());
   std::string why;
-  ControlLink link(connect_to({"127.0.0.1", port_of(listener.get())}, "", 5, why));
+  ControlLink link(connect_to({"127.0.0.1", port_of(listener.get())}, "", kHangs, why));
   FileDescriptor leader(::accept(listener.get(), nullptr, nullptr));
   REQUIRE(leader);
   std::thread alive([&leader] {  // and not reading
@@ -297,6 +331,29 @@ TEST_CASE("a follower whose leader takes nothing leaves its ranks' output in the
   CHECK_THROWS_AS(follower.run({worker}, {folder.path(), OutputFilter("all", "0")}), JobEnded);
   alive.join();
   CHECK(std::filesystem::file_size(folder / "0/stderr.log") < 32'000'000);
+}
+
+TEST_CASE("a follower tells the newest update of a rank once a second, and a stack when it has changed",
+          "[process]") {
+  const testing::TemporaryDirectory folder;
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+  ControlLink leader{FileDescriptor(ends[1])};
+  ControlLink link{FileDescriptor(ends[0])};
+  constexpr int64_t kSteps = 350;  // of 10 ms
+  Heard heard;
+  std::thread leads([&] { heard = lead_until(leader, kSteps); });
+  StopSignals signals;
+  Follower follower(link, "node 0", signals);
+  WorkerSpec worker;
+  worker.rank = 1;
+  worker.argv = {testing::program("dummy_worker"), "answer", "ready", "steps:10"};
+  follower.run({worker}, {folder.path(), OutputFilter("all", "0")});
+  leads.join();
+  CHECK(heard.newest >= kSteps);
+  CHECK(heard.updates <= heard.seconds + 3);
+  CHECK(heard.stacks >= 1);
+  CHECK(heard.stacks <= 2);  // the second where the first was looked at while it was written
 }
 
 TEST_CASE(

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "launcher/control/addresses.h"
 #include "launcher/environments/store_exchange.h"
@@ -15,6 +16,7 @@
 #include "reserved_port.h"
 #include "support/catch.h"
 #include "support/paths.h"
+#include "support/refusal.h"
 #include "support/skip.h"
 
 namespace hftrain::launcher {
@@ -78,7 +80,8 @@ TEST_CASE("a process that waits for others of mpirun says so, and a signal ends 
                      as_root());
   REQUIRE(run.wait_for("still waiting for all processes that mpirun has started to meet through PMIx"));
   run.child().send(SIGUSR1);
-  CHECK(run.finish() != 0);
+  // mpirun ends with the code of the first that fails. Where the wait goes on until its time is over, that is another one.
+  CHECK(run.finish() == static_cast<int>(ExitCode::kTerminatedUnsaved));
   CHECK(run.err().find("error: stopped") != std::string::npos);
 }
 
@@ -112,7 +115,9 @@ TEST_CASE("who waits for the store of torchrun's agent says so, and a signal end
     CHECK(said.find("still waiting for the first rank to say through the store of torchrun's agent") == 0);
   }
   // Without a signal it gives up in time.
-  CHECK_THROWS_AS(exchange.await(0.2), Error);
+  const double begin = monotonic_seconds();
+  CHECK_REFUSED(exchange.await(0.2), "no answer in time");
+  CHECK(monotonic_seconds() < begin + 30);
 }
 
 TEST_CASE("ranks of torchrun meet through the store of its agent", "[parity][process]") {

@@ -264,10 +264,17 @@ TEST_CASE("the flag --local_rank of old launchers stands for LOCAL_RANK, which w
 TEST_CASE("an address of this machine that nobody asks for is told") {
   LaunchArguments launch;
   launch.local_addr = "10.0.0.6";
-  REQUIRE(membership({}, launch).notices.size() == 1);
+  launch.rdzv_conf = "secret_file=absent";
+  REQUIRE(membership({}, launch).notices.size() == 2);
   CHECK(contains(membership({}, launch).notices[0], "--local_addr 10.0.0.6 is not used"));
+  CHECK(contains(membership({}, launch).notices[1], "--rdzv_conf secret_file=absent is not used"));
+  launch.rdzv_conf = "join_timeout=60";
+  CHECK(contains(membership({}, launch).notices.at(1), "--rdzv_conf join_timeout=60 is not used"));
+  launch.rdzv_conf = "last_call_timeout=3";  // told wherever it stands
+  CHECK(membership({}, launch).notices.size() == 1);
   LaunchArguments two = two_machines();
   two.local_addr = "10.0.0.6";
+  two.rdzv_conf = "join_timeout=60";
   CHECK(membership({}, two).notices.empty());
 }
 

@@ -1,6 +1,7 @@
 #include "launcher/front/batch_search.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include "hftrain/base/file.h"
 #include "support/catch.h"
@@ -76,6 +77,26 @@ TEST_CASE("checkpoints of larger batches are moved out of the way") {
   CHECK(aside == plan.output_dir + "/hftrain/given_up/batch-8");
   CHECK_FALSE(path_exists(kept));
   CHECK(path_exists(aside + "/checkpoint-3"));
+}
+
+TEST_CASE("checkpoints that an earlier search gave up stay where they are") {
+  const testing::TemporaryDirectory folder;
+  plan::RunPlan plan = plan_with(8);
+  plan.output_dir = folder.path();
+  const std::vector<std::string> checkpoints = {plan.output_dir + "/checkpoint-1",
+                                                plan.output_dir + "/checkpoint-3"};
+  std::vector<std::string> places;
+  for (const char* search : {"first", "second", "third"}) {
+    for (const std::string& checkpoint : checkpoints) {
+      std::filesystem::create_directories(checkpoint);
+      std::ofstream(checkpoint + "/README.md") << search;
+    }
+    places.push_back(set_aside(checkpoints, plan));
+  }
+  const std::string first = plan.output_dir + "/hftrain/given_up/batch-8";
+  CHECK(places == std::vector<std::string>{first, first + ".2", first + ".3"});
+  CHECK(read_file(first + "/checkpoint-1/README.md") == "first");
+  CHECK(read_file(first + ".2/checkpoint-3/README.md") == "second");
 }
 
 }  // namespace hftrain::front

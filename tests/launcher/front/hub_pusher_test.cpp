@@ -1,13 +1,21 @@
 #include "launcher/front/hub_pusher.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
 #include "launcher/front/batch_search.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::front {
@@ -15,36 +23,103 @@ namespace {
 
 constexpr size_t kSlowToCopy = size_t{64} << 20;
 
+// Takes every connection and answers none.
+class MuteServer {
+ public:
+  MuteServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in here{};
+    here.sin_family = AF_INET;
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof here;
+    REQUIRE(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&here), size) == 0);
+    REQUIRE(::listen(listener_.get(), 16) == 0);
+    REQUIRE(::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&here), &size) == 0);
+    port_ = ntohs(here.sin_port);
+    thread_ = std::thread([this] {
+      for (int taken; (taken = ::accept(listener_.get(), nullptr, nullptr)) >= 0; ++connections_)
+        held_.emplace_back(taken);
+    });
+  }
+  ~MuteServer() {
+    ::shutdown(listener_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+  std::string address() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  int connections() const { return connections_; }
+
+ private:
+  FileDescriptor listener_;
+  int port_ = 0;
+  std::atomic<int> connections_{0};
+  std::vector<FileDescriptor> held_;
+  std::thread thread_;
+};
+
 void write(const std::string& path, size_t bytes) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   std::ofstream(path) << std::string(bytes, 'x');
 }
 
+// A run whose pushes are watched, and what it says.
+struct Pushes {
+  explicit Pushes(const std::string& output_dir) {
+    plan.output_dir = output_dir;
+    plan.saving.interval.strategy = "steps";
+  }
+  void save(HubPusher& pusher, int step) const {
+    const std::string checkpoint = plan.output_dir + "/checkpoint-" + std::to_string(step);
+    write(checkpoint + "/model.safetensors", 10);
+    pusher.on_event({.kind = plan::WorkerEvent::Kind::kCheckpoint,
+                     .rank = 0,
+                     .data = {{"step", step}, {"path", checkpoint}}});
+  }
+
+  plan::RunPlan plan;
+  std::ostringstream said;
+  reporting::Console console{said,
+                             {.progress = reporting::ProgressStyle::kNone, .color = false, .width = 80}};
+};
+
 }  // namespace
 
 TEST_CASE("a push keeps a checkpoint before the search for a batch size moves it", "[front]") {
   const testing::TemporaryDirectory out;
-  write(out / "checkpoint-2/model.safetensors", 10);
   write(out / "notes.bin", kSlowToCopy);  // what does not belong to the checkpoint is copied, and before it
-  plan::RunPlan plan;
-  plan.output_dir = out.path();
-  plan.saving.interval.strategy = "steps";
-  std::ostringstream said;
-  reporting::Console console(said,
-                             {.progress = reporting::ProgressStyle::kNone, .color = false, .width = 80});
+  Pushes run(out.path());
   arguments::HubArguments asked;
   asked.hub_strategy = "all_checkpoints";
   HubTarget nowhere;
   nowhere.access.offline = true;
-  HubPusher pusher(nowhere, asked, plan, console);
-  pusher.on_event({.kind = plan::WorkerEvent::Kind::kCheckpoint,
-                   .rank = 0,
-                   .data = {{"step", 2}, {"path", out / "checkpoint-2"}}});
+  HubPusher pusher(nowhere, asked, run.plan, run.console);
+  run.save(pusher, 2);
   pusher.settle();
-  set_aside({out / "checkpoint-2"}, plan);
+  set_aside({out / "checkpoint-2"}, run.plan);
   while (!pusher.wait(1)) continue;
   pusher.tell_end();
-  CHECK(said.str().find("(the Hub is not asked") != std::string::npos);  // and not that it cannot be kept
+  CHECK(run.said.str().find("(the Hub is not asked") != std::string::npos);  // and not that it cannot be kept
+}
+
+TEST_CASE("a server that says nothing at the end costs its seconds once, whatever is left to push",
+          "[front]") {
+  const testing::TemporaryDirectory out;
+  const MuteServer server;
+  Pushes run(out.path());
+  arguments::HubArguments asked;
+  asked.hub_strategy = "every_save";
+  asked.hub_always_push = true;
+  HubTarget target;
+  target.repository = "me/out";
+  target.access.endpoint = server.address();
+  target.access.call_seconds = target.access.sending_seconds = 1;
+  HubPusher pusher(target, asked, run.plan, run.console);
+  pusher.end();
+  for (const int step : {1, 2, 3, 4}) run.save(pusher, step);
+  pusher.push_output();
+  while (!pusher.wait(1)) continue;
+  pusher.tell_end();
+  CHECK(run.said.str().find("not pushed to the Hub: the model") != std::string::npos);
+  CHECK(server.connections() > 0);
+  CHECK(server.connections() <= 2);  // a request, and once again
 }
 
 TEST_CASE("a push that is left copies nothing more", "[front]") {
@@ -53,7 +128,7 @@ TEST_CASE("a push that is left copies nothing more", "[front]") {
   write(folder / "out/notes.txt", 10);
   const std::atomic<bool> stop = true;
   PushSnapshot snapshot(folder / "kept", stop);
-  CHECK_THROWS_AS(snapshot.take_model(folder / "out", folder / "out/checkpoint-2"), Error);
+  CHECK_REFUSED(snapshot.take_model(folder / "out", folder / "out/checkpoint-2"), "it was stopped");
   CHECK(snapshot.files().size() == 1);  // the link
 }
 

@@ -11,6 +11,7 @@
 #include "hftrain/tasks/task_table.h"
 #include "launcher/front/smoke_data.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::front {
@@ -158,6 +159,20 @@ TEST_CASE("what would keep a resumed run from being the same gives way, with a w
   CHECK(child.saving.early_stopping_patience > 1000);
 }
 
+TEST_CASE(
+    "a tracker whose place a file exports is left out, with a word; the others get a place of the check") {
+  const testing::TemporaryDirectory folder;
+  std::ofstream(folder / "placed.yaml") << "env: {WANDB_DIR: /real}\nreport_to: [wandb, csv, mlflow]\n";
+  std::ofstream(folder / "alone.yaml") << "env: {TRACKIO_DIR: /real}\nreport_to: trackio\n";
+  const auto trackers = [](const Words& words) { return child_of(words).arguments.logging.report_to; };
+  CHECK(trackers({"--config", folder / "placed.yaml"}) == Words{"csv", "mlflow"});
+  CHECK(trackers({"--config", folder / "alone.yaml"}) == trackers({"--report_to", "none"}));
+  CHECK(trackers({"--report_to", "wandb", "trackio"}) == Words{"wandb", "trackio"});
+  const Words placed{"--config", folder / "placed.yaml", "--smoke", "--output_dir",
+                     "/out",     "--train_file",         "a.txt"};
+  CHECK(has_notice(smoke_setting(parsed(placed), 0), "report_to"));
+}
+
 TEST_CASE("small data are taken as they are, and of large data the first rows") {
   const testing::TemporaryDirectory folder;
   std::ofstream(folder / "small.csv") << "text\n\"one, two\"\n";
@@ -173,7 +188,8 @@ TEST_CASE("small data are taken as they are, and of large data the first rows") 
   CHECK(std::filesystem::file_size(cut.front()) < 4000);
   const std::string text = read_file(cut.front());
   CHECK(text.starts_with("{\"text\": \"line 0\\n\"}\n"));
-  CHECK_THROWS_AS(cut_data({folder / "none.txt"}, data::Split::kTrain, true, 1000, folder / "cut"), Error);
+  CHECK_REFUSED(cut_data({folder / "none.txt"}, data::Split::kTrain, true, 1000, folder / "cut"),
+                "a data file does not exist");
 }
 
 }  // namespace hftrain::front

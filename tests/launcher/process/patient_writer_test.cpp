@@ -17,7 +17,7 @@ std::string read_bytes(int from, size_t count) {
   char buffer[64 * 1024];
   while (text.size() < count) {
     pollfd ready{from, POLLIN, 0};
-    if (::poll(&ready, 1, 20000) <= 0) break;
+    if (::poll(&ready, 1, 60000) <= 0) break;
     const ssize_t size = ::read(from, buffer, sizeof(buffer));
     if (size <= 0) break;
     text.append(buffer, static_cast<size_t>(size));
@@ -40,7 +40,7 @@ TEST_CASE("a reader who takes nothing holds up nobody, and gets all once he read
   CHECK(writer.waiting() > all.size() / 2);
   CHECK_FALSE(writer.drain(0.05));
   CHECK(read_bytes(pipe.reading.get(), all.size()) == all);
-  CHECK(writer.drain(20));
+  CHECK(writer.drain(60));
   CHECK(writer.waiting() == 0);
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("one that is gone costs what he would have got") {
   const auto before = ::signal(SIGPIPE, SIG_IGN);
   PatientWriter writer(PatientWriter::to(pipe.writing.get()));
   writer.write(std::string(200'000, 'x'));
-  CHECK(writer.drain(20));
+  CHECK(writer.drain(60));
   ::signal(SIGPIPE, before);
 }
 

@@ -11,10 +11,12 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <thread>
 
 #include "contains.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/shell.h"
 #include "launcher/control/job_secret.h"
 #include "launcher/ssh/host_job.h"
 #include "launcher/ssh/machine_start.h"
@@ -229,6 +231,14 @@ TEST_CASE("what the user says about machines must fit the host file") {
   launch.nproc_per_node = "5";
   CHECK(contains(refusal_in([&] { starts(launch, origins_of({})); }),
                  "there are more ranks than slots on worker-0"));
+  const std::vector<Host> two_slots = {{"worker-0", {1, 3}, true}};
+  launch.nproc_per_node = "1";
+  const Origins on_the_line = origins_of({{"nproc_per_node", "--nproc_per_node"}});
+  CHECK(contains(refusal_in([&] { starts(launch, on_the_line, two_slots); }),
+                 "nproc_per_node and the slots of worker-0 say two different things"));
+  CHECK(starts(launch, origins_of({}), two_slots)[0].arguments.back() == "2");  // a file's, of all machines
+  launch.nproc_per_node = "2";
+  CHECK(starts(launch, origins_of({}), two_slots)[0].arguments.back() == "2");
   launch = {};
   launch.nnodes = "3";
   CHECK(contains(refusal_in([&] {
@@ -255,10 +265,21 @@ TEST_CASE("no_ssh takes the numbers of machines and ranks from the host file") {
   Origins origins = origins_of({{"node_rank", "--node_rank"}});
   CHECK(counts_hosts(launch, origins));
   CHECK_FALSE(starts_hosts(launch, origins, {}));
-  take_from_hosts(kTwo, launch, origins);
+  CHECK_FALSE(take_from_hosts(kTwo, launch, origins));
   CHECK(launch.nnodes == "2");
   CHECK(launch.master_addr == "worker-0");
   CHECK(launch.nproc_per_node == "4");
+  // A filter's slots are GPUs here as they are on machines that ssh has started.
+  launch.nproc_per_node.reset();
+  CHECK(take_from_hosts({kTwo[0], {"worker-1", {0, 2}, true}}, launch, origins) == "0,2");
+  CHECK(launch.nproc_per_node == "2");
+  const std::vector<Host> chosen = {kTwo[0], {"worker-1", {0, 2}, true}};
+  launch.nproc_per_node = "4";  // what a file says of all machines together
+  CHECK(take_from_hosts(chosen, launch, origins) == "0,2");
+  CHECK(launch.nproc_per_node == "2");
+  launch.nproc_per_node = "4";
+  Origins on_the_line = origins_of({{"nproc_per_node", "--nproc_per_node"}});
+  CHECK(contains(refusal_in([&] { take_from_hosts(chosen, launch, on_the_line); }), "two different things"));
   launch.node_rank = 2;
   CHECK(contains(refusal_in([&] { take_from_hosts(kTwo, launch, origins); }),
                  "node_rank 2 is not in the host file"));
@@ -310,6 +331,8 @@ TEST_CASE("the remote shell is ssh, or what HFTRAIN_SSH names") {
   CHECK(remote_shell(launch, one_variable("HFTRAIN_SSH", "in ns"), "w", "c") ==
         Words{"in", "ns", "-p", "2222", "-i", "key", "-v", "w", "c"});
   CHECK(shell_quoted("a'b c") == "'a'\\''b c'");
+  CHECK(shell_quoted("/a/b-1.0_c") == "/a/b-1.0_c");
+  CHECK(shell_quoted("") == "''");
 }
 
 TEST_CASE("an order is one line that comes back as it was") {
@@ -491,10 +514,15 @@ TEST_CASE("a starter whose terminal takes no text leaves output in the pipes and
     bool stopped = false;
   };
   SlowReader watcher;
-  watcher.on_change = [](Watcher& self) {
-    if (self.out[0].size() < 100'000) ::kill(::getpid(), SIGUSR1);
+  std::jthread later;  // a reader that took what comes would have all of it by then
+  watcher.on_change = [&later](Watcher&) {
+    if (later.joinable()) return;
+    later = std::jthread([] {
+      ::poll(nullptr, 0, 500);
+      ::kill(::getpid(), SIGUSR1);
+    });
   };
-  CHECK(HostJob(cluster.spec, watcher).run() != ExitCode::kDone);  // the signal has ended it
+  CHECK(static_cast<int>(HostJob(cluster.spec, watcher).run()) == 100 + SIGUSR1);
   CHECK(watcher.stopped);
   CHECK(watcher.out[0].size() < 2'500'000);
 }

@@ -6,6 +6,7 @@
 #include "hftrain/base/error.h"
 #include "launcher/process/child_process.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -42,7 +43,7 @@ TEST_CASE("ranks without a known node are spread over the nodes, neighbours toge
 
 TEST_CASE("exclusive cores are whole and no two ranks share one") {
   CHECK(bind(Binding::kExclusive, {0, 0, 0}) == Cpus{{0, 8}, {1, 9}, {2, 3, 10, 11}});
-  CHECK_THROWS_AS(bind(Binding::kExclusive, {0, 0, 0, 0, 0}), Error);
+  CHECK_REFUSED(bind(Binding::kExclusive, {0, 0, 0, 0, 0}), "5 ranks cannot have cores of their own");
 }
 
 TEST_CASE("core complexes are taken in turn") {
