@@ -9,9 +9,9 @@ torch_environment=${XDG_CACHE_HOME:-$HOME/.cache}/hftrain/torch-$torch_version
 ready_mark=$torch_environment/.hftrain-ready        # one word per complete installation; written last
 incomplete_mark=$torch_environment/.hftrain-incomplete
 
-# What tests compare with, besides torch.
+# What tests compare with, besides torch, and the linter.
 test_requirements=(transformers==5.17.0 accelerate==1.15.0 tensorboard datasets pyarrow==$pyarrow_version numpy pyyaml
-  peft==0.21.2 scikit-learn==1.9.1 seqeval==1.2.2 rouge-score==0.1.2 sacrebleu==2.6.0)
+  peft==0.21.2 scikit-learn==1.9.1 seqeval==1.2.2 rouge-score==0.1.2 sacrebleu==2.6.0 clang-tidy==22.1.8)
 
 # ccache finds the same object again from another checkout, and takes precompiled headers by what they are made of.
 export CCACHE_BASEDIR=$source_dir CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_INODECACHE=1 CCACHE_PCH_EXTSUM=1

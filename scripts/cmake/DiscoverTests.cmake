@@ -1,8 +1,9 @@
 # Lists the cases of one Catch2 test program for ctest; run as a script after the program is linked.
 #   -D PROGRAM=path -D MODULE=name -D LABELS=a,b -D OUTPUT=file.cmake
 # Every tag of a case ([process], [gpu], …) becomes a label; a case that ends with 77 counts as skipped (tests/support/skip.h).
-# A case tagged [alone], whose deadlines a busy machine could break, runs beside no other. A case that holds no assertion, and
-# a name that finds no case, fail.
+# Threads of LibTorch that wait for each other sleep: where other tests have the cores, tests of two threads that spin take fifty
+# times as long. A case tagged [alone], whose deadlines a busy machine could break, runs beside no other. A case that holds no
+# assertion, and a name that finds no case, fail.
 function(run_program RESULT)
   execute_process(COMMAND "${PROGRAM}" ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE status)
   if(NOT status MATCHES "^[0-9]+$")  # Catch2 2 returns the number of cases from a listing
@@ -50,6 +51,6 @@ foreach(name IN LISTS names)
   string(APPEND script
     "add_test([==[${MODULE}: ${name}]==] [==[${PROGRAM}]==] [==[${spec}]==])\n"
     "set_tests_properties([==[${MODULE}: ${name}]==] PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 ${alone}"
-    "LABELS \"${labels}\")\n")
+    "LABELS \"${labels}\" ENVIRONMENT OMP_WAIT_POLICY=passive)\n")
 endforeach()
 file(WRITE "${OUTPUT}" "${script}")

@@ -2,7 +2,7 @@
 # single link hftrain/<module> -> lib/hftrain/<module>, so a wrong edge is a missing file.
 #
 #   hftrain_add_module(NAME [SHARED [PACKAGE p]] SOURCES a.cpp… LINKS PUBLIC t… PRIVATE t…)    -> target hftrain_NAME, hftrain::NAME
-#   hftrain_add_test(NAME SOURCES a.cpp… LINKS t… [LABELS l…])                      -> executable test_NAME, one ctest per case
+#   hftrain_add_test(NAME [OPTIMISED] SOURCES a.cpp… LINKS t… [LABELS l…])          -> executable test_NAME, one ctest per case
 #                     (tags of a case become labels, [alone] runs beside no other; HFTRAIN_SKIP counts as skipped)
 
 add_library(hftrain_warnings INTERFACE)
@@ -48,7 +48,8 @@ function(hftrain_precompile KIND)
 json ${nlohmann_json_VERSION} fmt ${fmt_VERSION} Catch2 ${Catch2_VERSION} torch ${TorchWheel_VERSION}\n")
 endfunction()
 
-# Tests run once after they were compiled: what they test is optimised, they are not.
+# Tests run once after they were compiled: what they test is optimised, they are not. Where templates of both are the same, the
+# linker takes those of the tests; a test program that spends long in them is OPTIMISED, without the tests' precompiled header.
 set(test_options $<$<CONFIG:Release>:-O0>)
 
 # For modules that decide and never compute: half the time to compile, no difference to a user.
@@ -118,12 +119,18 @@ function(hftrain_add_module NAME)
 endfunction()
 
 function(hftrain_add_test NAME)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED" "" "SOURCES;LINKS;LABELS" ${ARGN})
   set(target test_${NAME})
+  set(precompiled _tests)
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE hftrain_catch_main ${ARG_LINKS} hftrain_warnings)
-  target_compile_options(${target} PRIVATE ${test_options})
-  cmake_language(EVAL CODE "cmake_language(DEFER CALL hftrain_use_precompiled ${target} _tests ${ARG_LINKS})")
+  if(ARG_OPTIMISED)
+    hftrain_compile_quickly(${target})
+    set(precompiled "[[]]")
+  else()
+    target_compile_options(${target} PRIVATE ${test_options})
+  endif()
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL hftrain_use_precompiled ${target} ${precompiled} ${ARG_LINKS})")
   set(cases "${CMAKE_CURRENT_BINARY_DIR}/${target}-cases.cmake")
   string(REPLACE ";" "," labels "${NAME};${ARG_LABELS}")
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM COMMAND "${CMAKE_COMMAND}"

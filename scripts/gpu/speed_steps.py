@@ -20,10 +20,11 @@ def shape_of(trial):
 
 def memory(trial, options):
     """the plan's figure beside what the allocator held at most"""
-    shape = ["--config_overrides", "n_layer=8,n_head=8,n_embd=512,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0"]
+    layers, width, rows = (8, 512, 32) if trial.on_gpu else (2, 128, 8)
+    shape = ["--config_overrides", f"n_layer={layers},n_head=8,n_embd={width},n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0",
+             "--per_device_train_batch_size", rows]
     for name, more in (("plain", []), ("recomputed", ["--gradient_checkpointing"]), ("bf16", ["--bf16"])):
-        run = trial.train("memory-" + name, *shape, "--max_steps", 5, "--save_strategy", "no", "--per_device_train_batch_size", 32,
-                          "--skip_memory_metrics", "false", *more)
+        run = trial.train("memory-" + name, *shape, "--max_steps", 5, "--save_strategy", "no", "--skip_memory_metrics", "false", *more)
         with open(os.path.join(run.output, "hftrain", "plan.json")) as file:
             planned = json.load(file)["memory_per_rank"]["total"]
         results, kind = run.results(), "gpu" if trial.on_gpu else "cpu"  # of the CPU by the kernel, with all that is no tensor

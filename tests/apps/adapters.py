@@ -84,6 +84,10 @@ def an_adapter_alone_is_trained_and_saved(fixture, folder):
         expect("adapter_model.safetensors" in names and "adapter_config.json" in names, "the adapter's files", names)
         expect("model.safetensors" not in names and "config.json" not in names, "and not the model's", names)
         expect("tokenizer.json" in names, "the tokenizer", names)
+        shown = fixture.call("checkpoint", "inspect", place).stdout
+        expect("weights: 4 tensors" in shown and "c_attn.lora_A.weight" in shown, f"inspect {place}", shown)
+        exported = fixture.call("checkpoint", "export", place, output + "-exported", expect=4).stderr
+        expect("holds an adapter and no model" in exported and "checkpoint merge" in exported, f"export {place}", exported)
     tensors = tensors_of(output + "/adapter_model.safetensors")
     wanted = {f"base_model.model.transformer.h.{layer}.attn.c_attn.lora_{half}.weight": shape
               for layer in (0, 1) for half, shape in (("A", [4, 32]), ("B", [96, 4]))}

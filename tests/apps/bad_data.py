@@ -273,6 +273,13 @@ def texts_to_continue_and_to_fill_in(fixture, folder):
     case.refused("a smaller --block_size", {"t.txt": line})
     case.refused("the validation data is empty", {"t.txt": line * 30, "v.txt": ""}, valid="v.txt")
     case.refused("not a data file", {"d/t.txt": line * 30}, train=["d"])
+    words = {"version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "Whitespace"},
+             "model": {"type": "WordLevel", "vocab": {"the": 0, "fox": 1}, "unk_token": "<unk>"}}
+    tokenizer = {"t.txt": line * 30, "words/tokenizer.json": json.dumps(words)}
+    # Found while all rows are encoded, when the run has its folder.
+    result = case.run(tokenizer, "--tokenizer_name", "words")
+    expect(result.returncode == 4 and "t.txt:1 on" in result.stderr, "the rows are named, and no length", result.stderr)
+    expect(parts_of(result.stderr) == [{"what", "where", "why", "try"}], "one message of four parts", result.stderr)
     case.refused("is not known", {"t.txt": line * 30, "t.weird": "x"}, train=["t.txt", "t.weird"], code=2)
     case.taken({"t.txt": "the fox sleeps " * 30})
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "built_programs.h"
 #include "hftrain/base/file.h"
@@ -13,6 +14,7 @@
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/storage/model_folder.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::app {
@@ -80,6 +82,11 @@ TEST_CASE("checkpoint verify prints ok, or names the first bad file and ends wit
   outcome = run_checkpoint(folder, "verify " + folder.path());
   CHECK(outcome.exit_code == 4);
   CHECK_THAT(outcome.err, Catch::Contains("name one of the checkpoints in it: " + checkpoint));
+  for (const char* end : {"9", "9/"}) {
+    const Outcome gone = run_checkpoint(folder, "verify " + checkpoint + end);
+    CHECK(gone.exit_code == 4);
+    CHECK_THAT(gone.err, Catch::Contains("name one of the checkpoints beside it: " + checkpoint));
+  }
   CHECK(run_checkpoint(folder, "verify " + folder / "nowhere").exit_code == 4);
 }
 
@@ -109,6 +116,25 @@ TEST_CASE("checkpoint export writes a plain folder and refuses a full one", "[pr
   CHECK_THAT(again.err, Catch::Contains("not empty"));
 }
 
+TEST_CASE("checkpoint export of DeepSpeed's parts has frozen parameters, and none of an adapter",
+          "[process]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = folder / "saved";
+  std::filesystem::copy(testing::source_dir() + "/tests/golden/interchange/deepspeed/several3_parts",
+                        checkpoint, std::filesystem::copy_options::recursive);
+  std::filesystem::remove(checkpoint + "/model.safetensors");
+  std::ofstream(checkpoint + "/config.json") << "{}";
+  CHECK(run_checkpoint(folder, "export " + checkpoint + ' ' + folder / "plain").exit_code == 0);
+  const storage::ModelWeights weights(folder / "plain");
+  CHECK(weights.find("embed.weight") != nullptr);
+  REQUIRE(weights.find("fixed.weight") != nullptr);
+  CHECK(weights.at("fixed.weight").entry.shape == std::vector<int64_t>{4, 4});
+  std::ofstream(checkpoint + "/adapter_model.safetensors") << "one";
+  const Outcome adapter = run_checkpoint(folder, "export " + checkpoint + ' ' + folder / "half");
+  CHECK(adapter.exit_code == 4);
+  CHECK_THAT(adapter.err, Catch::Contains("the folder holds an adapter and no model"));
+}
+
 TEST_CASE("checkpoint refuses what it does not understand", "[process]") {
   const TemporaryDirectory folder;
   for (const char* arguments :
@@ -120,7 +146,18 @@ TEST_CASE("checkpoint refuses what it does not understand", "[process]") {
     CHECK(outcome.out.empty());
     CHECK_FALSE(outcome.err.empty());
   }
-  CHECK_THAT(run_checkpoint(folder, "--help").out, Catch::Contains("usage: hftrain checkpoint verify DIR"));
+  const std::string help = run_checkpoint(folder, "--help").out;
+  CHECK_THAT(help, Catch::StartsWith("usage: hftrain checkpoint verify DIR"));
+  // A line for each action in the order of the usage, and the options of several behind them.
+  size_t last = 0;
+  for (const char* begins : {"\nverify   ", "\ninspect  ", "\nexport   ", "\nmerge    ",
+                             "\n--max_shard_size ", "\n--model_name_or_path "}) {
+    INFO(begins);
+    const size_t found = help.find(begins);
+    REQUIRE(found != std::string::npos);
+    CHECK(found > last);
+    last = found;
+  }
 }
 
 }  // namespace

@@ -141,7 +141,9 @@ def every_message_of_troubleshooting_stands_in_the_sources(fixture, folder):
         parts = [part.strip() for part in message.split("…") if part.strip(" '")]
         expect(any(all(part in said for part in parts) for said in texts.values()), f"the sources say: {message}", parts)
     codes = (SOURCES / "lib/hftrain/base/exit_code.h").read_text()
-    for code in re.findall(r"= (\d+),", codes):
+    numbers = re.findall(r"= (\d+),", codes)
+    expect(len(numbers) == 13, "the exit codes are found", numbers)
+    for code in numbers:
         expect(code == "0" or re.search(rf"^## .*\b{code}\b", text, re.M), f"exit code {code} has a section", "")
 
 

@@ -19,7 +19,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import processes_of, send
-from runs import HFTRAIN, PATIENCE, Fixture, skip, slowness, tell
+from runs import HFTRAIN, PATIENCE, Fixture, free_port, skip, slowness, tell
 
 ONE_WISH = 0.5  # seconds in which a second signal is no second wish, docs/launcher.md
 
@@ -256,6 +256,67 @@ def scenario_worker_that_cannot_be_loaded(fixture, output):
     if text.count("error: ") != 1 or summary(output)["exit_code"] != 3:
         raise SystemExit(f"FAILED: one report, in the summary too: {summary(output)}\n{text}")
     return "3: the library is named"
+
+
+WITHOUT_MEMORY = """#!{python}
+import json, os, sys, time
+control, output, rank = int(sys.argv[sys.argv.index("--control-fd") + 1]), {output!r}, int(os.environ["RANK"])
+
+
+def say(event, **data):
+    os.write(control, (json.dumps({{"rank": rank, "time": time.time(), "event": event, "data": data}}) + "\\n").encode())
+
+
+say("ready")
+say("step", step=1, total=20)
+if rank > 0:
+    time.sleep(600)  # until it is ended
+os.makedirs(os.path.join(output, "checkpoint-1"))
+os.symlink({elsewhere!r}, os.path.join(output, "hftrain", "given_up"))
+say("checkpoint", step=1, path=os.path.join(output, "checkpoint-1"), seconds=0.1)
+say("failed", exit_code=6, what="no memory for this batch", where="rank 0", why="none is left", hint="a smaller one")
+sys.exit(6)
+"""
+
+
+def search_that_cannot_go_on(fixture, output, nodes):
+    """What the front programs say of a search for a micro-batch by workers that report no memory: checkpoints of larger ones go to another file
+    system, where nothing can be renamed to, which is no error of this program's own."""
+    shared = "/dev/shm"
+    if not os.path.isdir(shared) or os.stat(shared).st_dev == os.stat(fixture.folder).st_dev:
+        skip("no other file system")
+    folder = f"{output}-program"
+    os.makedirs(folder)
+    shutil.copy2(HFTRAIN, folder)
+    with tempfile.TemporaryDirectory(prefix="hftrain-endings-", dir=shared) as elsewhere:
+        worker = os.path.join(folder, "hftrain-worker")
+        write(worker, WITHOUT_MEMORY.format(python=sys.executable, output=str(output), elsewhere=elsewhere))
+        os.chmod(worker, 0o755)
+        command = [os.path.join(folder, "hftrain"), *fixture.flags(output, "--max_steps", 20, "--auto_find_batch_size", ranks=1)]
+        meeting = ["--nnodes", str(nodes), "--master_addr", "127.0.0.1", "--master_port", str(free_port())] if nodes > 1 else []
+        jobs = [subprocess.Popen([*command, *meeting, *(["--node_rank", str(node)] if meeting else [])], env=fixture.environment, text=True,
+                                 stderr=subprocess.PIPE) for node in range(nodes)]
+        texts = [ends_with(job, 3) for job in jobs]
+    expect(texts[0], "starting again from the beginning with 7 (--auto_find_batch_size)", "error: cannot use", f"where: {output}/checkpoint-1", "try: ")
+    if not os.path.exists(os.path.join(output, "hftrain", "summary.json")):
+        raise SystemExit(f"FAILED: the run has a summary\n{texts}")
+    end = summary(output)
+    if (end["exit_code"], end["reason"], [attempt["exit_code"] for attempt in end["attempts"]]) != (3, "environment", [6]):
+        raise SystemExit(f"FAILED: the summary has the end and the attempt: {end}\n{texts}")
+    return texts
+
+
+def scenario_checkpoint_that_cannot_be_moved_aside(fixture, output):
+    search_that_cannot_go_on(fixture, output, 1)
+    return "3, with a summary"
+
+
+def scenario_checkpoint_of_two_nodes_that_cannot_be_moved_aside(fixture, output):
+    text = search_that_cannot_go_on(fixture, output, 2)[1]
+    expect(text, "cannot use")
+    if "no memory for this batch" in text:
+        raise SystemExit(f"FAILED: the other node is told of what ended the run, not of what was tried\n{text}")
+    return "3 on both, and both know why"
 
 
 def scenario_ranks_with_cores_of_their_own(fixture, output):

@@ -181,7 +181,7 @@ def wrong_folders_are_refused_and_nothing_is_written(fixture, folder):
     refused(lambda: os.rename(f"{data}/validation/red", f"{data}/validation/violet"), "violet")
     refused(lambda: (shutil.rmtree(f"{data}/train"), write(f"{data}/train/1.png", b"")), "no column 'label'")
     refused(lambda: (shutil.rmtree(f"{data}/train/red"), shutil.rmtree(f"{data}/train/blue")), "green")
-    refused(lambda: shutil.rmtree(f"{data}/train"), "train")
+    refused(lambda: shutil.rmtree(f"{data}/train"), "does not exist")
     refused(lambda: None, "does not read --block_size", 2, ["--block_size", 8])
     refused(lambda: None, "both name training data", 2, ["--train_file", "x.csv"])
 

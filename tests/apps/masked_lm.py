@@ -14,8 +14,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from runs import Fixture, apart, expect, read_json, records, run_scenarios
 
-MODEL = ("hidden_size=64,num_hidden_layers=2,num_attention_heads=4,intermediate_size=128,max_position_embeddings=64,hidden_dropout_prob=0,"
-         "attention_probs_dropout_prob=0")
+MODEL = ("hidden_size=64,num_hidden_layers=2,num_attention_heads=4,intermediate_size=128,max_position_embeddings=64,vocab_size=400,"
+         "hidden_dropout_prob=0,attention_probs_dropout_prob=0")
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/masked-language-modeling.md")
 
 
@@ -126,7 +126,7 @@ def what_cannot_be_masked_is_refused(fixture, folder):
     blank = os.path.join(folder, "blank.txt")
     with open(blank, "w") as file:
         file.write("\n   \n")
-    refused("empty", 4, "--train_file", blank, "--line_by_line")
+    refused("the training data is empty", 4, "--train_file", blank, "--line_by_line")
     refused("mlm_probability", 2, "--mlm_probability", 1.5)
     refused("--task token-classification", 2, "--label_all_tokens")
     refused("positions", 2, "--max_seq_length", 100)

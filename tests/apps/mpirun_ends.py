@@ -165,7 +165,7 @@ def scenario_rank(fixture):
         os.kill(job.worker(rank), signal.SIGKILL)
         code = job.end()
         expect(job, f"mpirun ended with {code}", code == 9)
-        expect(job, f"rank {rank} is not named", f"rank {rank}" in job.text())
+        expect(job, f"rank {rank} is not named", f"error: rank {rank} was killed by SIGKILL" in job.text())
         job.check_nothing_left()
         print(f"kill -9 of rank {rank}: 9 after {job.seconds:.2f} s", flush=True)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A difference that is no number fails whoever compares: largest() of runs.py sees it, apart() sees losses that
-are missing, and no test takes Python's max() of differences, which passes over what is no number unless it comes first."""
+are missing, and no test takes Python's max() of differences, which passes over what is no number unless it comes first, nor collects
+those that are larger than something, which one that is no number never is."""
 import ast
 import glob
 import os
@@ -12,8 +13,9 @@ from runs import apart, expect, largest
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 NONE = float("nan")
 PLANTED = ["max(abs(a - b) for a, b in zip(x, y))", "max([abs(a - b) / b for a, b in zip(x, y)])", "max(worst, abs(a - b))",
-           "max((x[k] - y[k]).abs().max().item() for k in x)"]
-FINE = ["max(abs(a), 1e-12)", "max(len(each) for each in x)", "largest(abs(a - b) for a, b in zip(x, y))", "(x - y).abs().max()"]
+           "max((x[k] - y[k]).abs().max().item() for k in x)", "[k for k in x if k not in y or abs(x[k] - y[k]) > 1e-6]",
+           "if abs(a - b) >= 1e-4: fail()"]
+FINE = ["[k for k in x if not abs(x[k] - y[k]) <= 1e-6]", "any(abs(a - b) > 1e-3 for a, b in zip(x, y))", "max(abs(a), 1e-12)", "max(len(each) for each in x)", "largest(abs(a - b) for a, b in zip(x, y))", "(x - y).abs().max()"]
 
 
 def takes_differences(call):
@@ -25,8 +27,21 @@ def takes_differences(call):
     return "abs" in names
 
 
+def is_difference(node):
+    return any(isinstance(call, ast.Call) and getattr(call.func, "id", getattr(call.func, "attr", "")) == "abs" for call in ast.walk(node))
+
+
+def asks_whether_larger(node):
+    """Of what chooses: `if` as a statement and in a list."""
+    tests = node.ifs if isinstance(node, ast.comprehension) else [node.test] if isinstance(node, ast.If) else []
+    return any(isinstance(each, ast.Compare) and isinstance(each.ops[0], (ast.Gt, ast.GtE)) and is_difference(each.left)
+               for test in tests for each in ast.walk(test))
+
+
 def places(text, name):
-    return [f"{name}:{node.lineno}" for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and takes_differences(node)]
+    wrong = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and takes_differences(node)]
+    wrong += [(node.ifs[0] if isinstance(node, ast.comprehension) else node) for node in ast.walk(ast.parse(text)) if asks_whether_larger(node)]
+    return [f"{name}:{node.lineno}" for node in wrong]
 
 
 def main():
@@ -42,8 +57,8 @@ def main():
     for path in paths:
         with open(path) as file:
             found += places(file.read(), os.path.relpath(path, ROOT))
-    expect(len(paths) > 50 and not found, "largest() in the place of max()", "\n".join(found))
-    print(f"{len(paths)} scripts: none takes max() of differences")
+    expect(len(paths) > 50 and not found, "largest() in the place of max(), and `not … <=` in that of `>`", "\n".join(found))
+    print(f"{len(paths)} scripts: none takes max() of differences, or passes over what is no number")
 
 
 if __name__ == "__main__":

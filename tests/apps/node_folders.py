@@ -15,9 +15,10 @@ def outputs(scenario, name):
     return [os.path.join(scenario.folder, f"{name}-on-{index}") for index in range(2)]
 
 
-def start(scenario, name, *more, same_path=False):
+def start(scenario, name, *more, same_path=False, instead=None):
     """Both machines, each with its own output folder; their codes and what they printed. `same_path`: the second has a disk
-    of its own under the path of the first, whose content is copied out when it ends."""
+    of its own under the path of the first, whose content is copied out when it ends. `instead`: a path, and the folder that
+    the second has there."""
     port = free_port()
     fronts, (first, second) = [], outputs(scenario, name)
     for index, output in enumerate((first, first if same_path else second)):
@@ -27,6 +28,8 @@ def start(scenario, name, *more, same_path=False):
             os.makedirs(first, exist_ok=True)
             argv = ["sh", "-c", f"mount -t tmpfs none {first} && \"$@\"; code=$?; cp -a {first} {second}; exit $code",
                     "sh", *argv]
+        if instead and index == 1:
+            argv = ["sh", "-c", f"mount --bind {instead[1]} {instead[0]} && exec \"$@\"", "sh", *argv]
         fronts.append(scenario.front(index, argv, f"{name}-{index}-{port}"))
     return [front.wait() for front in fronts], "".join(front.text() for front in fronts)
 
@@ -78,7 +81,7 @@ def scenario_the_run_goes_on_in_both_folders(scenario):
             shutil.rmtree(f"{output}/checkpoint-{step}")
     codes, text = start(scenario, "again", "--max_steps", "8", "--save_total_limit", "3")
     check("started again it ends with 0", codes == [0, 0], text)
-    check("and says that it goes on", "resuming from" in text and "step 4" in text, text)
+    check("and says that it goes on", "checkpoint-4 at step 4" in text, text)
     check_complete(scenario, "again", [4, 6, 8])
     check("with the losses of one run", losses(outputs(scenario, "again")[0])[-4:] == reference[-4:], text)
 
@@ -87,6 +90,29 @@ def scenario_the_run_goes_on_in_both_folders(scenario):
     codes, text = start(scenario, "again", "--max_steps", "10")
     check("a node without the checkpoint ends it with 4", set(codes) == {4}, f"{codes}\n{text}")
     check("and is named", "does not have the checkpoint" in text and "node 1" in text, text)
+
+
+def scenario_all_nodes_go_on_from_one_checkpoint(scenario):
+    for name, seed in (("one", "42"), ("other", "7")):
+        codes, text = start(scenario, name, "--seed", seed)
+        check(f"{name} ends with 0", codes == [0, 0], text)
+    first, second = outputs(scenario, "one")
+    place = os.path.join(scenario.folder, "named")
+    shutil.copytree(f"{first}/checkpoint-6", place)
+    codes, text = start(scenario, "further", "--max_steps", "8", "--resume_from_checkpoint", place,
+                        instead=(place, f"{second}/checkpoint-4"))
+    check("other steps under one name end it with 4", set(codes) == {4}, f"{codes}\n{text}")
+    check("and both steps are named", "would not go on from the same checkpoint" in text and
+          "at step 4 there, and at step 6 on" in text and "node 1" in text, text)
+
+    shutil.rmtree(f"{second}/checkpoint-6")
+    shutil.copytree(f"{outputs(scenario, 'other')[1]}/checkpoint-6", f"{second}/checkpoint-6")
+    before = hashes(second)
+    codes, text = start(scenario, "one", "--max_steps", "8")
+    check("another run's step in the own folder ends it with 4", set(codes) == {4}, f"{codes}\n{text}")
+    check("and that is said", "both are at step 6, and their files are not the same" in text, text)
+    changed = {path for path, found in hashes(second).items() if before.get(path) != found}
+    check("before anything of that run is replaced", changed <= {"hftrain/lock"}, str(changed))
 
 
 def scenario_a_folder_of_another_run_is_not_touched(scenario):
@@ -100,6 +126,31 @@ def scenario_a_folder_of_another_run_is_not_touched(scenario):
     after = hashes(outputs(scenario, "taken")[1])
     changed = {path for path in before if after.get(path) != before[path]}
     check("nothing of it has changed", changed <= {"hftrain/lock"}, str(changed))
+    codes, text = start(scenario, "taken", "--seed", "7", "--overwrite_output_dir")
+    check("with --overwrite_output_dir it ends with 0", codes == [0, 0], text)
+    aside = os.path.join(outputs(scenario, "taken")[1] + ".old-1", "checkpoint-6", "manifest.json")
+    check("and the old run stands aside", os.path.exists(aside) and "moved the old run to" in text, text)
+
+
+def scenario_an_old_run_comes_back_when_no_new_one_begins(scenario):
+    codes, text = start(scenario, "back")
+    check("a first run ends with 0", codes == [0, 0], text)
+    first, second = outputs(scenario, "back")
+    place = os.path.join(scenario.folder, "from")
+    shutil.copytree(f"{first}/checkpoint-6", place)
+    before = [hashes(output) for output in (first, second)]
+    codes, text = start(scenario, "back", "--max_steps", "8", "--overwrite_output_dir", "--resume_from_checkpoint", place,
+                        instead=(place, f"{second}/checkpoint-4"))
+    check("a job whose nodes cannot agree ends with 4", set(codes) == {4} and "would not go on from the same checkpoint" in text,
+          f"{codes}\n{text}")
+    for output, old in zip((first, second), before):
+        check("the old run is where it was", f"moved the old run back to {output}" in text and not os.path.exists(output + ".old-1"),
+              f"{os.listdir(scenario.folder)}\n{text}")
+        now = hashes(output)
+        changed = {path for path in {*old, *now} if old.get(path) != now.get(path)}
+        check("as it was", changed <= {"hftrain/lock"}, str(changed))
+    codes, text = start(scenario, "back", "--max_steps", "8")
+    check("and goes on", codes == [0, 0] and "checkpoint-6 at step 6" in text, text)
 
 
 def scenario_a_shared_folder_is_saved_once(scenario):
@@ -112,6 +163,24 @@ def scenario_a_shared_folder_is_saved_once(scenario):
               for index, output in enumerate(outputs(scenario, "apart"))]
     codes, text = [front.wait() for front in fronts], "".join(front.text() for front in fronts)
     check("without the flag two folders are refused", set(codes) == {2}, f"{codes}\n{text}")
+
+
+def scenario_an_evaluation_alone_needs_no_shared_folder(scenario):
+    scenario.reference()
+    model, output, port = os.path.join(scenario.folder, "reference"), os.path.join(scenario.folder, "judged"), free_port()
+    os.makedirs(output)
+    fronts = []
+    for index in range(2):
+        argv = scenario.flags(output, *scenario.nodes(port, index), "--do_eval", "--do_predict", "--validation_file", scenario.fixture.text,
+                              "--test_file", scenario.fixture.text)
+        argv = [argv[0], "--model_name_or_path", model, *(word for word in argv[5:] if word != "--do_train")]
+        if index == 1:
+            argv = ["sh", "-c", f"mount -t tmpfs none {output} && exec \"$@\"", "sh", *argv]
+        fronts.append(scenario.front(index, argv, f"judged-{index}"))
+    codes, text = [front.wait() for front in fronts], "".join(front.text() for front in fronts)
+    check("an evaluation of two machines without a shared folder ends with 0", codes == [0, 0], text)
+    check("and node 0 has all results", {"eval_results.json", "predict_results.json", "all_results.json"} <= set(os.listdir(output)),
+          f"{os.listdir(output)}\n{text}")
 
 
 if __name__ == "__main__":

@@ -66,9 +66,10 @@ def a_reporter_gets_every_record(plugins, folder):
     expect(lines.pop() == "finished", "it is told how the run ended", text)
     records = runs.records(output)
     expect([int(line.split()[1]) for line in lines] == [record["step"] for record in records], "a line for each record", lines)
-    for line, record in zip(lines, records):
-        words = line.split()
-        expect(not record.get("loss") or abs(float(words[words.index("loss") + 1]) - record["loss"]) < 1e-3, "the loss", line)
+    told = [(line.split(), record["loss"]) for line, record in zip(lines, records) if "loss" in record]
+    expect(len(told) == 4, "an update each", lines)
+    for words, loss in told:
+        expect(abs(float(words[words.index("loss") + 1]) - loss) < 1e-3, "the loss", words)
 
 
 def a_reporter_that_fails_costs_a_warning(plugins, folder):
@@ -108,6 +109,31 @@ def what_it_throws_ends_the_run_in_words(plugins, folder):
     expect("crashed" not in text, "not as a crash", text)
 
 
+TWIN = 'registry.callback("Twin", [](const hftrain::plugin::Run&) { return std::make_unique<hftrain::plugin::Callback>(); });'
+
+
+def written_plugin(folder, source):
+    """The file of a plug-in that is built of that source."""
+    place = pathlib.Path(folder, "written")
+    place.mkdir()
+    (place / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(written LANGUAGES CXX)\nfind_package(hftrain REQUIRED)\n"
+        "add_library(written MODULE written.cpp)\ntarget_link_libraries(written PRIVATE hftrain::plugin)\n")
+    (place / "written.cpp").write_text(
+        f'#include "hftrain/plugin/plugin.h"\n#include <cstdlib>\n#include <fstream>\n#include <memory>\n{source}')
+    call("cmake", "-S", place, "-B", place / "built", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={pathlib.Path(runs.HFTRAIN).parents[1]}", cwd=folder)
+    call("cmake", "--build", place / "built", cwd=folder)
+    return place / "built/libwritten.so"
+
+
+def its_static_objects_are_destroyed(plugins, folder):
+    last_words = os.path.join(folder, "last-words")
+    plugin = written_plugin(folder, 'struct LastWords {\n  ~LastWords() { std::ofstream(std::getenv("LAST_WORDS")) << "so long"; }\n} last_words;\n'
+                                    f'HFTRAIN_PLUGIN("last words") {{ {TWIN} }}\n')
+    text = plugins.run(os.path.join(folder, "run"), plugin, "--max_steps", "2", ranks=1, LAST_WORDS=last_words)
+    expect(os.path.exists(last_words) and pathlib.Path(last_words).read_text() == "so long", "its destructors run", text)
+
+
 def others_are_refused_before_anything_starts(plugins, folder):
     def changed(name, before, after):
         path = os.path.join(folder, name)
@@ -128,18 +154,8 @@ def others_are_refused_before_anything_starts(plugins, folder):
         text = plugins.run(output, path, "--max_steps", "2", code=code)
         runs.in_order(text, "the plug-in cannot be used", str(path), words)
         expect(not os.path.exists(output), "nothing is written", text)
-    unnamed = os.path.join(folder, "unnamed")
-    os.mkdir(unnamed)
-    pathlib.Path(unnamed, "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.25)\nproject(unnamed LANGUAGES CXX)\nfind_package(hftrain REQUIRED)\n"
-        "add_library(unnamed MODULE unnamed.cpp)\ntarget_link_libraries(unnamed PRIVATE hftrain::plugin)\n")
-    pathlib.Path(unnamed, "unnamed.cpp").write_text(
-        '#include "hftrain/plugin/plugin.h"\n#include <memory>\nHFTRAIN_PLUGIN("twins") {\n'
-        '  for (int i = 0; i < 2; ++i)\n'
-        '    registry.callback("Twin", [](const hftrain::plugin::Run&) { return std::make_unique<hftrain::plugin::Callback>(); });\n}\n')
-    call("cmake", "-S", unnamed, "-B", unnamed + "/built", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={pathlib.Path(runs.HFTRAIN).parents[1]}", cwd=folder)
-    call("cmake", "--build", unnamed + "/built", cwd=folder)
-    text = plugins.run(os.path.join(folder, "run"), unnamed + "/built/libunnamed.so", "--max_steps", "2", code=2)
+    twins = written_plugin(folder, f'HFTRAIN_PLUGIN("twins") {{ for (int i = 0; i < 2; ++i) {TWIN} }}\n')
+    text = plugins.run(os.path.join(folder, "run"), twins, "--max_steps", "2", code=2)
     runs.in_order(text, "the plug-in 'twins' cannot be used", "a callback is called 'Twin', and checkpoints keep states by names")
     plan = plugins.call("plan", *plugins.flags(os.path.join(folder, "run"), "--plugin", plugins.built / "lines.so"))
     expect(f"lines, {plugins.built / 'lines.so'}" in plan.stdout, "a plan names it", plan.stdout)
@@ -198,6 +214,28 @@ def a_family_goes_on_to_the_bit(plugins, folder):
     runs.in_order(text, "model.layers.0.up.weight")
 
 
+def a_family_writes_text(plugins, folder):
+    model, plugin = os.path.join(folder, "model"), str(plugins.built / "gated_mixer.so")
+    own_family(plugins, model)
+
+    def written(*more, prompts=("the old", "a small child and the old")):
+        done = plugins.call("generate", "--model_name_or_path", model, "--plugin", plugin, "--use_cpu", "--json", "--max_new_tokens", "6",
+                            *more, "--prompt", *prompts)
+        return [row["ids"] for row in json.loads(done.stdout)["generations"]]
+    both = written()
+    expect(len(both) == 2 and all(0 < len(ids) <= 6 for ids in both), "a text for each prompt", both)
+    expect(written("--batch_size", "1") == both, "whatever stands beside it", both)
+    expect(written("--num_beams", "1", prompts=("a small child and the old", "the old")) == both[::-1], "in whatever order", both)
+    expect(len(written("--num_beams", "3", "--num_return_sequences", "2")) == 4, "beams are written, too", both)
+    done = plugins.call("generate", "--model_name_or_path", model, "--prompt", "the old", expect=None)
+    expect(done.returncode != 0, "without the plug-in nothing is known of the family", done.stderr)
+    runs.in_order(done.stderr, "model family 'gated_mixer' is not implemented")
+    gpt2 = os.path.join(folder, "gpt2")
+    plugins.call(*plugins.flags(gpt2, "--max_steps", "1", "--save_strategy", "no", ranks=1))
+    done = plugins.call("generate", "--model_name_or_path", gpt2, "--plugin", plugin, "--prompt", "the old", expect=2)
+    runs.in_order(done.stderr, "--plugin does nothing here", "the model is a gpt2")
+
+
 def families_that_cannot_be_are_refused(plugins, folder):
     def described(name, before, after):
         path = os.path.join(folder, name)
@@ -227,10 +265,10 @@ def families_that_cannot_be_are_refused(plugins, folder):
     expect("gated_mixer, from scratch, 131,392 parameters" in plan, "a plan counts it", plan)
 
 
-SCENARIOS = [a_family_trains_alike_under_every_strategy, a_family_goes_on_to_the_bit, families_that_cannot_be_are_refused,
+SCENARIOS = [a_family_trains_alike_under_every_strategy, a_family_goes_on_to_the_bit, a_family_writes_text, families_that_cannot_be_are_refused,
              a_callback_stops_the_run_and_is_saved, a_reporter_gets_every_record, a_reporter_that_fails_costs_a_warning,
              a_loss_takes_the_place_of_the_models, flags_that_it_would_ignore_are_refused, what_it_throws_ends_the_run_in_words,
-             others_are_refused_before_anything_starts]
+             its_static_objects_are_destroyed, others_are_refused_before_anything_starts]
 
 if __name__ == "__main__":
     runs.run_scenarios(SCENARIOS, sys.argv[1:], Plugins)

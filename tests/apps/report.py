@@ -74,7 +74,8 @@ def a_page_has_what_the_run_logged(fixture, folder):
     log = [record for record in records(output) if "loss" in record]
     line = page.chart("loss")[0]
     expect(line["x"] == [record["step"] for record in log], "the steps of the log", line)
-    expect(all(abs(a - record["loss"]) <= 1e-6 * abs(a) for a, record in zip(line["y"], log)), "the losses of the log", line)
+    expect(len(line["y"]) == len(log) == 6 and all(abs(a - record["loss"]) <= 1e-6 * abs(a) for a, record in zip(line["y"], log)),
+           "the losses of the log", line)
     expect({"learning_rate", "grad_norm", "eval_loss"} <= {chart["title"] for chart in page.data["charts"]}, "charts", page.data)
     words = "\n".join(page.words)
     for text in ("a <b> & c", "finished", "6 of 6", "checkpoint-3, checkpoint-6", "Where the time went", "learning_rate: 0.001",
@@ -112,6 +113,7 @@ def mistakes_lose_nothing(fixture, folder):
         expect(says in result.stderr and not os.path.exists(os.path.join(folder, "report.html")), says, result)
     expect("no run is named" in report(fixture, folder=folder, expect_code=2).stderr, "a run is wanted", "")
     expect("is no port" in report(fixture, output, "--serve", "70000", folder=folder, expect_code=2).stderr, "ports", "")
+    expect("is no port" in report(fixture, output, "--serve", "x" * 300, folder=folder, expect_code=2).stderr, "a name that is too long", "")
     os.chmod(os.path.join(output, "hftrain", "arguments.yaml"), 0o600)
     report(fixture, output, folder=folder)
     expect(os.stat(os.path.join(folder, "report.html")).st_mode & 0o077 == 0, "secrets stay the owner's", "")

@@ -165,6 +165,19 @@ TEST_CASE("the plan of a job over machines is shown on each, and once for all ra
   CHECK(second_rank.out().empty());
 }
 
+TEST_CASE(
+    "slots of a host file take the place of another mask where every machine is started by hand, as is told",
+    "[process]") {
+  RunFixture fixture;
+  std::ofstream(fixture.folder / "hosts") << "localhost slots=2\n";
+  fixture.environment.set("CUDA_VISIBLE_DEVICES", "5");
+  Program plan =
+      fixture.start({"--dry_run", "--hostfile", fixture.folder / "hosts", "--include", "localhost:0,1",
+                     "--no_ssh", "--node_rank", "0", "--use_cpu", "false", "--gpu_ids", "1"});
+  plan.finish();  // as the GPUs of this machine allow
+  CHECK_THAT(plan.err(), Catch::Contains("CUDA_VISIBLE_DEVICES=5 is not used"));
+}
+
 TEST_CASE("what is missing is code 4 and named", "[process]") {
   const RunFixture fixture;
   const auto [flag, value, named] = GENERATE(table<std::string, std::string, std::string>({

@@ -152,7 +152,8 @@ def trials_save_where_the_search_cannot_go_on(fixture, folder):
     (second,) = [int(line.split()[0]) for line in listed.splitlines() if f"--output_dir={trials[1]}" in line]
     os.kill(second, signal.SIGKILL)
     said = search.communicate(timeout=PATIENCE)[1]
-    expect(search.returncode not in (0, 130, 143) and "search.json" in said, "the search says what it cannot do", [search.returncode, said])
+    expect(search.returncode == 7 and "cannot rename to" in said and f"where: {results}" in said, "the search says what it cannot do",
+           [search.returncode, said])
     saved = [name for name in os.listdir(trials[0]) if name.startswith("checkpoint-")]
     expect(len(saved) == 1, "the trial that ran has saved", [saved, said])
     os.rmdir(results)
@@ -163,7 +164,7 @@ def trials_save_where_the_search_cannot_go_on(fixture, folder):
 def mistakes_are_told_before_the_first_trial(fixture, folder):
     output = os.path.join(folder, "out")
     for text, says in (("space: {learning_rat: {choices: [1]}}", "learning_rate"), ("space: {max_steps: {choices: [a]}}", "max_steps"),
-                       ("space: {bf16: {choices: [true, perhaps]}}", "bf16"), ("trials: 3\n", "nothing to search"), ("space: [", "search.yaml")):
+                       ("space: {bf16: {choices: [true, perhaps]}}", "bf16"), ("space: {}\n", "nothing to search"), ("space: [", "search.yaml")):
         result = run(fixture, words(fixture, output, text), code=2)
         expect(says in result.stderr and not os.path.exists(os.path.join(output, "search.json")), f"{text}: {says}", result.stderr)
     expect("--search names" in run(fixture, [HFTRAIN, "search", "--output_dir", output], code=2).stderr, "a file is wanted", "")
@@ -171,8 +172,19 @@ def mistakes_are_told_before_the_first_trial(fixture, folder):
     expect("another search" in run(fixture, words(fixture, output, "space: {seed: {choices: [2]}}\nmethod: grid\n"), code=2).stderr, "another search", "")
 
 
+def without_a_space_the_trainers_is_searched(fixture, folder):
+    output = os.path.join(folder, "out")
+    run(fixture, words(fixture, output, "method: random\ntrials: 2\n"))
+    for trial in read_json(output, "search.json")["trials"]:
+        found = trial["parameters"]
+        expect(set(found) == {"learning_rate", "num_train_epochs", "per_device_train_batch_size", "seed"}, "the four flags", found)
+        expect(1e-6 <= found["learning_rate"] <= 1e-4 and found["num_train_epochs"] in range(1, 6) and found["seed"] in range(1, 41) and
+               found["per_device_train_batch_size"] in (4, 8, 16, 32, 64) and trial["state"] == "complete", "a trial of it", trial)
+
+
 SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lost_or_run_twice, ctrl_c_lets_trials_save_and_the_same_command_goes_on,
-             a_failed_trial_is_a_row_and_asha_stops_early, trials_save_where_the_search_cannot_go_on, mistakes_are_told_before_the_first_trial]
+             a_failed_trial_is_a_row_and_asha_stops_early, trials_save_where_the_search_cannot_go_on, mistakes_are_told_before_the_first_trial,
+             without_a_space_the_trainers_is_searched]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

@@ -21,6 +21,7 @@ from runs import HFTRAIN, PATIENCE, InTime, expect, free_port, read_json, record
 from tiny_tasks import TinyTasks, rows, write
 
 STREAM, SEQUENTIAL = ["--streaming"], ["--train_sampling_strategy", "sequential"]
+WHOLE = {"what", "where", "why", "try"}
 TEMPLATE = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}"
 
 
@@ -195,7 +196,7 @@ def ranks_read_files_of_their_own(fixture, folder):
     fixture.run("sft", halves, files, *STREAM, *more, *saving, steps=20, ranks=2)
     expect(losses(halves) == losses(apart), "resumed where a rank had begun again", losses(halves))
     said = fixture.run("sft", halves, files, *STREAM, *more, *saving, "--resume_from_checkpoint", os.path.join(halves, "checkpoint-6"), steps=20, ranks=3, expect=2).stderr
-    expect("3 ranks" in said and parts_of(said), "files are not dealt out again in the middle of them", said)
+    expect("and here 3 ranks read files of their own" in said and WHOLE in parts_of(said), "files are not dealt out again in the middle of them", said)
     # What collators draw is that of rows by turns, too: no two ranks hide the same places.
     masked = [os.path.join(folder, "masked-" + name) for name in ("apart", "together")]
     for place, way, chosen in zip(masked, (STREAM, SEQUENTIAL), (files, os.path.join(folder, "turns.jsonl"))):
@@ -421,15 +422,15 @@ def data_that_change_between_attempts_are_noticed(fixture, folder):
     before = losses(output)
     os.utime(texts)
     said = fixture.run("clm", output, texts, *more, steps=12, expect=2).stderr
-    expect("data:" in said and parts_of(said), "the changed data are told", said)
+    expect("differs in data: " in said and WHOLE in parts_of(said), "the changed data are told", said)
     fixture.run("clm", output, texts, *more, "--resume_from_checkpoint", "true", steps=12)
     expect(len(losses(output)) == 12 and {s: losses(output)[s] for s in before} == before, "goes on when asked to", losses(output))
     write(folder, {"texts.txt": "the river runs by the old town and the mill\n" * 6})
     said = fixture.run("clm", output, texts, *more, "--resume_from_checkpoint", os.path.join(output, "checkpoint-4"), steps=14, expect=4).stderr
-    expect("end before" in said and parts_of(said), "data that are shorter than the place", said)
+    expect("the training data end before the place" in said and WHOLE in parts_of(said), "data that are shorter than the place", said)
     os.remove(texts)
     said = fixture.run("clm", output, texts, *more, steps=14, expect=4).stderr
-    expect(texts in said and parts_of(said), "data that are gone", said)
+    expect(f"where: {texts}\n" in said and WHOLE in parts_of(said), "data that are gone", said)
 
 
 def what_cannot_be_streamed_is_refused(fixture, folder):
@@ -439,17 +440,17 @@ def what_cannot_be_streamed_is_refused(fixture, folder):
     unlimited = fixture.flags("clm", os.path.join(folder, "none"), "--train_file", fixture.texts, "--streaming", *SHAPES["clm"])
     at = unlimited.index("--max_steps")
     for code, what, done in (
-            (2, "max_steps", lambda: fixture.call(*unlimited[:at], *unlimited[at + 2:], expect=2)),
-            (2, "cannot be streamed", lambda: fixture.run("text-classification", os.path.join(folder, "a"), place["labels.jsonl"], *STREAM, expect=2)),
-            (2, "shuffle", lambda: fixture.run("sft", os.path.join(folder, "b"), fixture.talks, *STREAM, "--shuffle_dataset", expect=2)),
-            (2, "prepared", lambda: fixture.call("prepare", *unlimited[1:], expect=2)),
-            (4, "empty", lambda: fixture.run("clm", os.path.join(folder, "c"), place["empty.txt"], *STREAM, expect=4)),
+            (2, "streaming needs max_steps", lambda: fixture.call(*unlimited[:at], *unlimited[at + 2:], expect=2)),
+            (2, "the rows of this task cannot be streamed", lambda: fixture.run("text-classification", os.path.join(folder, "a"), place["labels.jsonl"], *STREAM, expect=2)),
+            (2, "a stream is not shuffled", lambda: fixture.run("sft", os.path.join(folder, "b"), fixture.talks, *STREAM, "--shuffle_dataset", expect=2)),
+            (2, "a stream is not prepared", lambda: fixture.call("prepare", *unlimited[1:], expect=2)),
+            (4, "the training data is empty", lambda: fixture.run("clm", os.path.join(folder, "c"), place["empty.txt"], *STREAM, expect=4)),
             (4, "no batch", lambda: fixture.run("mlm", os.path.join(folder, "d"), place["blank.txt"], *STREAM, "--line_by_line", expect=4)),
             (4, "do not fill one sample", lambda: fixture.run("clm", os.path.join(folder, "e"), place["few.txt"], *STREAM, expect=4)),
             (4, "no row has a token that counts", lambda: fixture.run("sft", os.path.join(folder, "h"), place["nothing.jsonl"], *STREAM, "--max_length", "null", expect=4)),
             (4, "dataloader_drop_last", lambda: fixture.run("sft", os.path.join(folder, "f"), fixture.talks, *STREAM, "--dataloader_drop_last", "--max_train_samples", 2, expect=4))):
         said = done().stderr
-        expect(what in said and {"what", "where", "why", "try"} in parts_of(said), f"{code}: {what}", said)
+        expect(what in said and WHOLE in parts_of(said), f"{code}: {what}", said)
     idle = fixture.run("clm", os.path.join(folder, "g"), fixture.texts, *STREAM, "--train_sampling_strategy", "group_by_length", "--data_seed", 3, "--accelerator_config",
                        '{"even_batches": false}').stderr
     expect("a stream has no use for train_sampling_strategy group_by_length, data_seed, accelerator_config.even_batches" in idle, "what does not act is told", idle)

@@ -4,9 +4,10 @@ import os
 
 from runs import Fixture
 
-BERT = "hidden_size=16,num_hidden_layers=1,num_attention_heads=2,intermediate_size=32,max_position_embeddings=64,hidden_dropout_prob=0,attention_probs_dropout_prob=0"
+BERT = ("hidden_size=16,num_hidden_layers=1,num_attention_heads=2,intermediate_size=32,max_position_embeddings=64,vocab_size=512,"
+        "hidden_dropout_prob=0,attention_probs_dropout_prob=0")
 T5 = "d_model=16,d_kv=4,d_ff=32,num_layers=1,num_heads=2,vocab_size=512,decoder_start_token_id=0,pad_token_id=0,eos_token_id=1,dropout_rate=0"
-GPT2 = "n_layer=1,n_head=2,n_embd=16,n_positions=64,embd_pdrop=0,attn_pdrop=0,resid_pdrop=0"
+GPT2 = "n_layer=1,n_head=2,n_embd=16,n_positions=64,vocab_size=512,embd_pdrop=0,attn_pdrop=0,resid_pdrop=0"
 VIT = "num_hidden_layers=1,num_attention_heads=2,hidden_size=16,intermediate_size=16,image_size=16,patch_size=4"
 PAIRS = ("seq2seq", "summarization", "translation")
 

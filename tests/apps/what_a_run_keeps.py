@@ -349,6 +349,37 @@ def the_best_model_is_found_after_a_move_and_forgotten_when_gone(fixture, output
     expect(same_weights(damaged, f"{damaged}/checkpoint-6"), "the last model is written", found)
 
 
+def the_best_model_of_another_trainer_is_loaded(fixture, output):
+    flags = ["--save_steps", 2, *EVALUATED, "--load_best_model_at_end", "--greater_is_better", "true", "--max_steps"]
+    fixture.call(*fixture.flags(output, "--save_for_trainer", *flags, 4))
+    theirs = output + "-theirs"
+    for step in (2, 4):  # what the Trainer leaves, and nothing of ours
+        folder = shutil.copytree(f"{output}/checkpoint-{step}", f"{theirs}/checkpoint-{step}")
+        for name in ("manifest.json", "hftrain_state.json"):
+            os.remove(os.path.join(folder, name))
+        for name in ("optimizer", "rng"):
+            shutil.rmtree(os.path.join(folder, name))
+    os.rename(output, output + "-ours")  # where the state says that the best one is, is nothing
+
+    def goes_on(name, *words):
+        folder = output + name
+        said = fixture.call(*fixture.flags(folder, *flags, 6), "--resume_from_checkpoint", f"{theirs}/checkpoint-4").stderr
+        in_order(said, "which transformers' Trainer wrote", *words)
+        return folder
+
+    on = goes_on("-on", f"Loading best model from {theirs}/checkpoint-2")
+    expect(same_weights(on, f"{theirs}/checkpoint-2") and not same_weights(on, f"{on}/checkpoint-6"), "the model is the Trainer's best", "")
+    with open(f"{theirs}/checkpoint-2/model.safetensors", "r+b") as file:  # a norm of another name
+        begin = file.read(100_000).index(b'"transformer.ln_f.bias"')
+        file.seek(begin)
+        file.write(b'"transformer.ln_f.wish"')
+    lacking = goes_on("-lacking", "warning: the best model is not loaded", "transformer.ln_f.bias")
+    expect(same_weights(lacking, f"{lacking}/checkpoint-6"), "the last model is written in the place of one that lacks a tensor", "")
+    os.truncate(f"{theirs}/checkpoint-2/model.safetensors", 5000)
+    damaged = goes_on("-damaged", "warning: the best model is not loaded", "model.safetensors")
+    expect(same_weights(damaged, f"{damaged}/checkpoint-6"), "the last model is written", "")
+
+
 def a_generation_config_stays_as_it_was(fixture, output):
     model = output + "-model"
     fixture.call(*fixture.flags(model, "--max_steps", 1, "--save_strategy", "no", ranks=1))
@@ -377,7 +408,8 @@ def a_generation_config_stays_as_it_was(fixture, output):
 
 SCENARIOS = [results_and_readme_say_what_was_logged, trackers_get_every_record, trackers_that_fail_or_hang_cost_a_warning_each, only_the_model_is_saved_when_so_asked,
            recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
-           the_best_model_is_found_after_a_move_and_forgotten_when_gone, a_generation_config_stays_as_it_was]
+           the_best_model_is_found_after_a_move_and_forgotten_when_gone, a_generation_config_stays_as_it_was,
+           the_best_model_of_another_trainer_is_loaded]
 
 
 def main():

@@ -26,6 +26,17 @@ ExitCode code_of(const std::function<void()>& action) {
   return ExitCode::kDone;
 }
 
+TEST_CASE("a name that the system does not take is no file and no folder") {
+  const TemporaryDirectory folder;
+  const std::string too_long = folder / std::string(300, 'x');
+  CHECK_FALSE(path_exists(too_long));
+  CHECK_FALSE(is_folder(too_long));
+  CHECK(is_folder(folder.path()));
+  write_file_atomically(folder / "file", "");
+  CHECK(path_exists(folder / "file"));
+  CHECK_FALSE(is_folder(folder / "file"));
+}
+
 TEST_CASE("an atomic write makes missing folders, replaces the old file and leaves nothing else") {
   const TemporaryDirectory folder;
   const std::string path = folder / "a/b/file";

@@ -4,6 +4,7 @@
 
 #include "hftrain/base/error.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 namespace hftrain {
 namespace {
@@ -75,13 +76,15 @@ TEST_CASE("what the parser says of a broken text does not repeat all of it") {
     FAIL("parsed");
   } catch (const Error& error) {
     CHECK(error.diagnostics().front().why.size() < 400);
+    CHECK_FALSE(error.diagnostics().front().hint.empty());
   }
 }
 
 TEST_CASE("a number beyond every double is an error that names the file") {
   for (const char* text : {"1e310", "[1, -1e999]", "{\"a\": 1e400, \"b\": NaN}"}) {
     INFO(text);
-    CHECK_THROWS_AS(parse_json(text, "config.json"), Error);
+    CHECK_REFUSED(parse_json(text, "config.json"), "where: config.json\n");
+    CHECK_REFUSED(parse_json(text, "config.json"), "try: correct it there");
     CHECK_FALSE(try_parse_json(text));
   }
 }
@@ -100,7 +103,7 @@ TEST_CASE(
   // What is written is read back, and words in texts are texts.
   const std::string written = R"({"a": [NaN, -Infinity, 2], "b \" NaN": "Infinity", "c": Infinity})";
   CHECK(dump_json(parse_json(written, "here"), -1) == written);
-  CHECK_THROWS_AS(parse_json("[NaN, oops]", "here"), Error);
+  CHECK_REFUSED(parse_json("[NaN, oops]", "here"), "not valid JSON\n  where: here:1:");
 }
 
 TEST_CASE("an optional is null or its value") {

@@ -8,6 +8,7 @@
 #include "hftrain/chat/json_input.h"
 #include "hftrain/chat/template_folder.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::chat {
@@ -52,7 +53,8 @@ TEST_CASE("a conversation without messages is refused, and further names win ove
   const ChatTemplate plain =
       ChatTemplate::parse("{{ bos_token }}{{ messages | length }}{{ tools is none }}", "t.jinja");
   Conversation conversation{.messages = Value::list({})};
-  CHECK_THROWS_AS(render_conversation(plain, {}, conversation, time_of_cases()), Error);
+  CHECK_REFUSED(render_conversation(plain, {}, conversation, time_of_cases()),
+                "a conversation has no messages");
   conversation.messages = value_from_json("[{}]", "c");
   conversation.more = {{"bos_token", Value::text("B")}};
   CHECK(render_conversation(plain, {{"bos_token", Value::text("A")}}, conversation, time_of_cases()).text ==
@@ -61,7 +63,8 @@ TEST_CASE("a conversation without messages is refused, and further names win ove
 
 TEST_CASE("the template of a folder is found where transformers finds it") {
   const testing::TemporaryDirectory folder;
-  CHECK_THROWS_AS(choose_template(read_template_folder(folder.path()), std::nullopt, false), Error);
+  CHECK_REFUSED(choose_template(read_template_folder(folder.path()), std::nullopt, false),
+                "neither chat_template.jinja nor chat_template");
   write_file(folder / "chat_template.json", R"({"chat_template": "processor"})");
   CHECK(choose_template(read_template_folder(folder.path()), std::nullopt, true).text == "processor");
   write_file(folder / "tokenizer_config.json",
@@ -73,7 +76,7 @@ TEST_CASE("the template of a folder is found where transformers finds it") {
   CHECK(choose_template(named, std::nullopt, true).text == "t");
   CHECK(choose_template(named, "tool_use", false).origin.find("(chat_template tool_use)") !=
         std::string::npos);
-  CHECK_THROWS_AS(choose_template(named, "rag", false), Error);
+  CHECK_REFUSED(choose_template(named, "rag", false), "the tokenizer has no chat template 'rag'");
   REQUIRE(named.special_tokens.size() == 3);
   CHECK(named.special_tokens[1].second.as_text()->bytes == "</s>");
   write_file(folder / "chat_template.jinja", "file");
@@ -87,9 +90,9 @@ TEST_CASE("the template of a folder is found where transformers finds it") {
 TEST_CASE("settings of another shape are refused") {
   const testing::TemporaryDirectory folder;
   write_file(folder / "tokenizer_config.json", R"({"chat_template": [1]})");
-  CHECK_THROWS_AS(read_template_folder(folder.path()), Error);
+  CHECK_REFUSED(read_template_folder(folder.path()), "chat_template cannot be read");
   write_file(folder / "tokenizer_config.json", "[]");
-  CHECK_THROWS_AS(read_template_folder(folder.path()), Error);
+  CHECK_REFUSED(read_template_folder(folder.path()), "not a tokenizer's settings");
 }
 
 }  // namespace hftrain::chat

@@ -2,6 +2,7 @@
 #include "chat/chat_cases.h"
 #include "hftrain/base/error.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 namespace hftrain::chat {
 
@@ -11,8 +12,9 @@ TEST_CASE("keys of a conversation keep their order, and the last value of one th
 }
 
 TEST_CASE("a broken conversation is refused with its place") {
-  CHECK_THROWS_AS(value_from_json("{\"a\": }", "chats.jsonl:3"), Error);
-  CHECK_THROWS_AS(value_from_json(std::string(101, '[') + std::string(101, ']'), "chats.jsonl:3"), Error);
+  CHECK_REFUSED(value_from_json("{\"a\": }", "chats.jsonl:3"), "where: chats.jsonl:3, byte 7");
+  CHECK_REFUSED(value_from_json(std::string(101, '[') + std::string(101, ']'), "chats.jsonl:3"),
+                "where: chats.jsonl:3\n  why: arrays and objects stand in each other more than 100 deep");
   CHECK_NOTHROW(value_from_json(std::string(100, '[') + std::string(100, ']'), "chats.jsonl:3"));
   try {
     value_from_json("[1, ]", "chats.jsonl:3");

@@ -2,11 +2,13 @@
 // a report that had to wait for it would never come.
 #include <ATen/ops/zeros.h>
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <sstream>
 
 #include "comm/rank_processes.h"
@@ -14,6 +16,7 @@
 #include "hftrain/comm/communicator.h"
 #include "hftrain/comm/shm_segment.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 using namespace hftrain;
 using comm::Communicator;
@@ -40,6 +43,23 @@ Error lost_in(Callable callable) {
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
+
+// What this process may have, while the object lives.
+class Limited {
+ public:
+  Limited(int resource, rlim_t most) : resource_(resource) {
+    REQUIRE(::getrlimit(resource_, &before_) == 0);
+    const rlimit less{most, before_.rlim_max};
+    REQUIRE(::setrlimit(resource_, &less) == 0);
+  }
+  Limited(const Limited&) = delete;
+  Limited& operator=(const Limited&) = delete;
+  ~Limited() { ::setrlimit(resource_, &before_); }
+
+ private:
+  int resource_;
+  rlimit before_{};
+};
 
 const RankBody kLastKilled("last rank is killed", [](const Rank& rank) {
   const auto communicator = rank.connect();
@@ -82,7 +102,8 @@ const RankBody kAbsent("rank 1 never comes", [](const Rank& rank) {
 
 const RankBody kNoServer("rank 0 never comes", [](const Rank& rank) {
   if (rank.rank() == 0) return rank.hang();
-  lost_in([&] { rank.connect(std::chrono::seconds(5)); });
+  const Error error = lost_in([&] { rank.connect(std::chrono::seconds(5)); });
+  CHECK(std::string(error.what()) == "the rendezvous store of rank 0 does not answer");
 });
 
 // Present at the rendezvous, but not when the backend connects.
@@ -91,7 +112,9 @@ const RankBody kUnconnected("rank 1 does not connect", [](const Rank& rank) {
     const auto store = comm::open_store(rank.store(), 1, rank.world_size(), std::chrono::milliseconds(8000));
     return rank.hang();
   }
-  lost_in([&] { rank.connect(std::chrono::seconds(5)); });
+  const Error error = lost_in([&] { rank.connect(std::chrono::seconds(5)); });
+  CHECK(contains(error.what(), rank.backend() == "mpi" ? "rank 1 did not come to the start of MPI"
+                                                       : "the ranks could not connect to each other over "));
 });
 
 const RankBody kDifferent("different operations", [](const Rank& rank) {
@@ -170,17 +193,35 @@ TEST_CASE("shared memory has no name that could be left behind, and goes with it
   constexpr size_t kBytes = 4096;
   std::string address;
   {
-    const ShmSegment segment = ShmSegment::create(kBytes);
+    const ShmSegment segment = ShmSegment::create("rank 3", kBytes);
     address = segment.address();
     int process = 0, file = 0;
     std::istringstream(address) >> process >> file;
     struct stat status {};
     REQUIRE(::fstat(file, &status) == 0);
     CHECK(status.st_nlink == 0);
-    CHECK(ShmSegment::open(address, kBytes).owner_lives());
+    CHECK(ShmSegment::open("rank 3", address, kBytes).owner_lives());
   }
-  CHECK_THROWS_AS(ShmSegment::open(address, kBytes), Error);
+  CHECK_REFUSED(ShmSegment::open("rank 3", address, kBytes), "the shared memory of another rank");
+  CHECK_REFUSED(ShmSegment::open("rank 3", address, kBytes), "where: rank 3, /proc/");
   check_survivors(testing::run_ranks("last rank is killed", 4, {}, "shm"), 3);
+}
+
+TEST_CASE("shared memory that the system refuses is told with its rank and its size") {
+  constexpr size_t kBytes = size_t{1} << 20;
+  {
+    const Limited files(RLIMIT_NOFILE, 0);
+    CHECK_REFUSED(ShmSegment::create("rank 3", kBytes),
+                  "shared memory cannot be made\n  where: rank 3, its segment of 1.0 MiB");
+  }
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  {
+    const Limited bytes(RLIMIT_FSIZE, kBytes);  // and the segment has a header
+    CHECK_REFUSED(ShmSegment::create("rank 3", kBytes),
+                  "there is not enough shared memory\n  where: rank 3, its segment of 1.0 MiB");
+  }
+  std::signal(SIGXFSZ, before);
+  CHECK_NOTHROW(ShmSegment::create("rank 3", kBytes));
 }
 
 TEST_CASE("a rank that does not come to the rendezvous is named", "[process][alone]") {

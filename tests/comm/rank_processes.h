@@ -33,6 +33,7 @@ class Rank {
       : rank_(rank), world_size_(world_size), backend_(std::move(backend)), store_(std::move(store)) {}
   int rank() const { return rank_; }
   int world_size() const { return world_size_; }
+  const std::string& backend() const { return backend_; }  // as run_ranks was told
   const comm::StoreAddress& store() const { return store_; }
   // Joins the other ranks over the backend of run_ranks, or trivially in a world of one. Once per child. The
   // deadline is so long that a test which needs it never ends.

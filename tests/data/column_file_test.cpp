@@ -6,6 +6,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/data/column_writer.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace {
@@ -105,8 +106,8 @@ TEST_CASE("What the writer wrote is read back, two bytes an id where the vocabul
 TEST_CASE("The writer refuses an id outside the vocabulary instead of wrapping it round") {
   const TemporaryDirectory folder;
   ColumnWriter writer(folder / "x", 100);
-  CHECK_THROWS_AS(writer.add(std::vector<int32_t>{100}), Error);
-  CHECK_THROWS_AS(writer.add(std::vector<int32_t>{-1}), Error);
+  CHECK_REFUSED(writer.add(std::vector<int32_t>{100}), "token id 100 lies outside the vocabulary");
+  CHECK_REFUSED(writer.add(std::vector<int32_t>{-1}), "token id -1 lies outside the vocabulary");
 }
 
 TEST_CASE("Damaged and foreign token files are data errors") {
@@ -154,12 +155,13 @@ TEST_CASE("A column of floats is read as floats, and never as ids") {
   column->copy_to(1, scores.data());
   CHECK(scores.front() == 1e-30F);
   std::vector<int64_t> ids(2);
-  CHECK_THROWS_AS(column->copy_to(0, ids.data()), Error);
+  CHECK_REFUSED(column->copy_to(0, ids.data()), "it holds floats where whole numbers are wanted");
   write_pair<float>(folder / "foreign", 7, {{1.5F}});
   ColumnFile::open(folder / "foreign")->copy_to(0, scores.data());
   CHECK(scores.front() == 1.5F);
   write_pair<uint16_t>(folder / "ids", 8, {{1, 2}});
-  CHECK_THROWS_AS(ColumnFile::open(folder / "ids")->copy_to(0, scores.data()), Error);
+  CHECK_REFUSED(ColumnFile::open(folder / "ids")->copy_to(0, scores.data()),
+                "it holds whole numbers where floats are wanted");
 }
 
 TEST_CASE("A column of whole numbers keeps its sign and takes any int32") {
@@ -181,7 +183,7 @@ TEST_CASE("A sequence that points outside the tokens is refused when it is read"
   hftrain::write_file_atomically(prefix + ".idx", index);
   const auto dataset = ColumnFile::open(prefix);
   std::vector<int64_t> ids(3);
-  CHECK_THROWS_AS(dataset->copy_to(0, ids.data()), Error);
+  CHECK_REFUSED(dataset->copy_to(0, ids.data()), "sequence 0 lies outside");
   CHECK(sample(*dataset, 1) == std::vector<int64_t>{4, 5, 6});
-  CHECK_THROWS_AS(dataset->length(2), Error);
+  CHECK_REFUSED(dataset->length(2), "sample 2 does not exist");
 }

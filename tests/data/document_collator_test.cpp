@@ -6,6 +6,7 @@
 #include "hftrain/data/document_packer.h"
 #include "hftrain/data/features.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::data {
@@ -81,6 +82,7 @@ TEST_CASE("documents that are not as long as their sample are refused", "[data][
   const Dataset dataset({document_column(folder.path(), kInputIds, ids),
                          document_column(folder.path(), "labels", ids),
                          document_column(folder.path(), kDocumentLengths, {{1, 1}})});
-  CHECK_THROWS_AS(filled(*document_collator(document_padding(1), true), dataset, {0}, {1, 3}), Error);
+  CHECK_REFUSED(filled(*document_collator(document_padding(1), true), dataset, {0}, {1, 3}),
+                "the documents of a packed sample are not as long as the sample");
 }
 }  // namespace hftrain::data

@@ -5,6 +5,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/data/prepare.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::data {
@@ -70,6 +71,15 @@ struct LengthFixture {
   }
 };
 
+// One from whose rows nothing can be learnt.
+class HopelessEncoder final : public Encoder {
+ public:
+  FeatureSchema schema() const override { return {{kInputIds, FeatureType::kTokenIds}}; }
+  void encode(const Records&, Features&) const override {}
+  std::vector<Remark> remarks() const override { return {{"rows", "nothing counts"}}; }
+  void check_all() const override { throw Error(ExitCode::kData, "nothing can be learnt"); }
+};
+
 using LengthList = std::vector<int32_t>;
 constexpr const char* kCountedRows =
     "{\"text\": \"abc\", \"length\": 9, \"words\": 1}\n{\"text\": \"a\", \"length\": 7, \"words\": 0}\n";
@@ -91,6 +101,16 @@ TEST_CASE("the task does not take the column of lengths for one of its own") {
       fixture.prepare("a.csv", "length,body\n5,xy\n", with_lengths(kept_rows(), "length"));
   CHECK(prepared.train->columns == std::vector<std::string>{"input_ids", "length"});
   CHECK(prepared.train->tokens == 3);  // of body
+}
+
+TEST_CASE("what an encoder says of all rows it says beside lengths, too") {
+  Recipe recipe = kept_rows();
+  recipe.encoder = [](const std::shared_ptr<const tokenizer::Tokenizer>&, Split, const Json&) {
+    return std::make_unique<HopelessEncoder>();
+  };
+  const auto encoder = with_lengths(std::move(recipe), "length").encoder(nullptr, Split::kTrain, nullptr);
+  CHECK(encoder->remarks().size() == 1);
+  CHECK_REFUSED(encoder->check_all(), "nothing can be learnt");
 }
 
 TEST_CASE("lengths that are none are refused with their place") {

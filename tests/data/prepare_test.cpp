@@ -18,6 +18,7 @@
 #include "hftrain/data/estimate.h"
 #include "hftrain/data/split_request.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace {
@@ -454,12 +455,17 @@ TEST_CASE("An estimate refuses what the first rows show, with the code of the ru
       return error.code();
     }
   };
-  for (const char* name : {"empty.txt", "binary.txt", "numbers.jsonl", "short.txt"}) {
+  const std::vector<std::pair<std::string, std::string>> said_by_the_run = {
+      {"empty.txt", "the training data is empty"},
+      {"binary.txt", "the line is not valid UTF-8"},
+      {"numbers.jsonl", "'text' is a number"},
+      {"short.txt", "the training data does not fill a single block"}};
+  for (const auto& [name, words] : said_by_the_run) {
     INFO(name);
     PrepareRequest training = fixture.request();
     training.train_files = {fixture.folder / name};
     CHECK(code(training) == ExitCode::kData);
-    CHECK_THROWS_AS(fixture.prepare(training), Error);
+    CHECK_REFUSED(fixture.prepare(training), words);
     PrepareRequest validation = fixture.request();
     validation.validation_files = {fixture.folder / name};
     CHECK(code(validation) == ExitCode::kData);
@@ -505,7 +511,7 @@ TEST_CASE("An estimate is marked as such and leaves nothing behind") {
         static_cast<int64_t>(fs::file_size(fixture.folder / "lines.txt")) / 4 / 2 / 64);
   CHECK(fixture.entries().empty());
   request.train_files = {fixture.folder / "missing.txt"};
-  CHECK_THROWS_AS(estimate_prepared(request), Error);
+  CHECK_REFUSED(estimate_prepared(request), "missing.txt");
 }
 
 TEST_CASE("The cache lies where the environment says") {
@@ -516,5 +522,5 @@ TEST_CASE("The cache lies where the environment says") {
   CHECK(folder({{"HFTRAIN_CACHE", "/a"}, {"XDG_CACHE_HOME", "/b"}, {"HOME", "/c"}}) == "/a");
   CHECK(folder({{"HFTRAIN_CACHE", ""}, {"XDG_CACHE_HOME", "/b"}, {"HOME", "/c"}}) == "/b/hftrain");
   CHECK(folder({{"HOME", "/c"}}) == "/c/.cache/hftrain");
-  CHECK_THROWS_AS(folder({}), Error);
+  CHECK_REFUSED(folder({}), "there is no place for the token cache");
 }

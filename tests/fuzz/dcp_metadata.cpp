@@ -44,5 +44,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::file_with("__0_0.distcp", kPiece + kPiece);
   fuzz::file_with(".metadata", std::string_view(reinterpret_cast<const char*>(data), size));
   return fuzz::read_or_refuse(
-      [&] { look_at_all(interchange::DcpFolder(folder, interchange::DcpFolder::Checksums::kCompared)); });
+      [&] { look_at_all(interchange::DcpFolder(folder, interchange::Checksums::kCompared)); });
 }

@@ -369,7 +369,20 @@ def torch_files():
     scaler = {"scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 7}
     seeds = {"optimizer": optimizer, "schedule": schedule, "numbers": numbers, "scaler": scaler,
              "turned": {"state": {0: {"exp_avg": tensor((3, 2), (1, 3))}}, "param_groups": [group]},
-             "counted": {"state": {0: {"step": 3, "buffer": None}}, "param_groups": [group]}, "large": [2 ** 40, -1, 2 ** 63 - 1, -2 ** 31]}
+             "counted": {"state": {0: {"step": 3, "buffer": None}}, "param_groups": [group]}, "large": [2 ** 40, -1, 2 ** 63 - 1, -2 ** 31],
+             "named": {"state": {"w": state[0], "b": {"step": 3}}, "param_groups": [{**group, "params": ["w", "b"]}]},
+             "weights": ordered(w=tensor((2, 3), (3, 1)), b=tensor((3,), (1,), offset=6)), "shaped": {"cat_dim": 0, "param": tensor((2, 3), (3, 1))},
+             "in_a_row": tensor((6,), (1,)), "shapes": {"param_shapes": [{"w": Call(stand_in("torch", "Size"), (2, 3))}], "module": {}}}
+    shapes, stage = seeds["shapes"], stand_in("deepspeed.runtime.zero.config", "ZeroStageEnum")
+    place = record("deepspeed.utils.tensor_fragment", "fragment_address", {"numel": 6, "start": 0})
+    row = {"exp_avg": tensor((8,), (1,)), "step": tensor((), (), key="1", numbers=4)}
+    seeds["groups"] = {**shapes, "optimizer_state_dict": {
+        "loss_scaler": record("deepspeed.runtime.fp16.loss_scaler", "LossScaler", {"cur_scale": 1.0}), "partition_count": [1],
+        "zero_stage": Call(stage, 2), "param_slice_mappings": [ordered(w=place)],
+        "single_partition_of_fp32_groups": [tensor((6,), (1,))], "base_optimizer_state": {"state": {0: row}}}}
+    seeds["shares"] = {**shapes, "optimizer_state_dict": {
+        "zero_stage": Call(stage, 3), "partition_count": 1,
+        "fp32_flat_groups": [tensor((6,), (1,))], "optimizer_state_dict": {"state": {0: row}}}}
     for name, value in seeds.items():
         seed("torch_pickle", name, pickled(value))
     itself = []
@@ -447,6 +460,55 @@ def sharded_metadata():
         seed("dcp_metadata", name, (golden / name / ".metadata").read_bytes())
 
 
+def deepspeed_folders():
+    """What some of a folder's files hold, of two ranks, as deepspeed.cpp pickles it; a rank has 6 numbers of "w" and "b" together, the second less."""
+    shapes = [{"w": {"$size": [2, 4]}, "b": {"$size": [3]}}]
+    first, second = "global_step2/zero_pp_rank_0_mp_rank_00_", "global_step2/bf16_zero_pp_rank_1_mp_rank_00_"
+    scaler = {"$scaler": {"cur_scale": 4096, "cur_iter": 25, "last_overflow_iter": 4, "scale_window": 1000}}
+
+    def model(stage, round_robin=False, **more):
+        zero = {"stage": stage, "round_robin_gradients": round_robin}
+        whole = {"module": {"w": {"$half": [2, 4]}, "b": {"$half": [3]}, "f": {"$half": [3]}, "t": {"$row": 2}}}
+        shares = {"module": {"w": {"$half": [0]}, "b": {"$half": [0]}, "f": {"$half": [0]}, "tied": {"$half": [0]}, "t": {"$row": 2}},
+                  "frozen_param_shapes": {"f": {"$size": [3]}}, "frozen_param_fragments": {"f": {"$half": [2]}}}
+        return {"param_shapes": shapes, "shared_params": {"tied": "w"}, "buffer_names": ["t"], "lr_scheduler": {}, "global_steps": 2, "skipped_steps": 0,
+                "dp_world_size": 2, "ds_config": {"zero_optimization": zero}, **(shares if stage == 3 else whole), **more}
+
+    def share(places, numbers, round_robin=False, **more):
+        return {"optimizer_state_dict": {
+            "partition_count": [2], "loss_scaler": scaler, "single_partition_of_fp32_groups": [{"$row": numbers}],
+            "param_slice_mappings": [{name: {"$place": {"start": start, "numel": numel}} for name, (start, numel) in places.items()}],
+            "base_optimizer_state": {"state": {"#0": {"step": 2, "exp_avg": {"$row": 6}}}}, **more},
+            "ds_config": {"zero_optimization": {"stage": 2, "round_robin_gradients": round_robin}}}
+
+    def parts_of_groups(round_robin=False, **more):
+        return {"global_step2/mp_rank_00_model_states.pt": model(2, round_robin),
+                first + "optim_states.pt": share({"w": (0, 6)}, 6, round_robin, **more),
+                second + "optim_states.pt": share({"w": (0, 2), "b": (2, 3)}, 5, round_robin, **more)}
+
+    own = {"optimizer_state_dict": {"zero_stage": {"$stage": 3}, "partition_count": 2, "loss_scaler": scaler, "fp32_flat_groups": [{"$row": 6}],
+                                    "optimizer_state_dict": {"state": {"#0": {"step": 2, "exp_avg": {"$row": 6}}}}}}
+
+    def universal(stage, rows, settings):
+        name = "mp_rank_00" if stage == 2 else "zero_pp_rank_0_mp_rank_00"
+        fragments = {} if stage == 2 else {"frozen_param_fragments": {"f": {"$half": [3]}}}
+        return {f"universal/{name}_model_states.pt": model(stage, **fragments), "universal/zero/optimizer_state.pt": {"loss_scaler": scaler, **settings},
+                **{f"universal/zero/{parameter}/{state}.pt": row for parameter, row in rows.items() for state in ("fp32", "exp_avg")}}
+
+    stage = {"zero_stage": {"$stage": 2}}
+    for name, files in {
+            "groups": parts_of_groups(**stage), "turned": parts_of_groups(True, **stage, param_alignment_paddings=[[0, 0]]),
+            "filled_up": parts_of_groups(True, **stage, param_alignment_paddings=[[2, 0]]), "in_their_order": parts_of_groups(True),
+            "shares": {first + "optim_states.pt": own, second + "optim_states.pt": own, first + "model_states.pt": model(3),
+                       "global_step2/zero_pp_rank_1_mp_rank_00_model_states.pt": model(3)},
+            "whole": universal(2, {"w": {"cat_dim": 0, "param": {"$tensor": [2, 4]}}, "b": {"cat_dim": 0, "param": {"$tensor": [3]}}}, stage),
+            "rows": universal(3, {"w": {"$row": 8}, "b": {"$row": 3}},
+                              {"zero_stage": {"$stage": 3}, "optimizer_state_dict": {"state": {"#0": {"step": 2}}}}),
+            "stage_0": {"global_step2/mp_rank_00_model_states.pt": model(0, optimizer={"state": {}})},
+            "rank_missing": {first + "optim_states.pt": own, first + "model_states.pt": model(3)}}.items():
+        seed("deepspeed", name, json.dumps(files))
+
+
 def plugins():
     """Libraries with nothing but a section, as tests/plan/plugin_file_test.cpp makes them."""
     def library(section, contents):
@@ -480,10 +542,13 @@ def words():
         "torch_pickle": ["torch._utils\\x0a_rebuild_tensor_v2\\x0a", "torch._utils\\x0a_rebuild_parameter\\x0a", "collections\\x0aOrderedDict\\x0a",
                          "_codecs\\x0aencode\\x0a", "latin1", "numpy\\x0adtype\\x0a", "numpy\\x0andarray\\x0a", "numpy.core.multiarray\\x0a_reconstruct\\x0a",
                          "torch\\x0aBFloat16Storage\\x0a", "torch\\x0aLongStorage\\x0a", "storage", "param_groups", "params", "state", "step",
-                         "lr_lambdas", "base_lrs", "last_epoch", "cuda", "scale", "_growth_tracker"],
+                         "lr_lambdas", "base_lrs", "last_epoch", "cuda", "scale", "_growth_tracker", "param", "param_shapes", "torch\\x0aSize\\x0a",
+                         "optimizer_state_dict", "base_optimizer_state", "single_partition_of_fp32_groups", "param_slice_mappings", "fp32_flat_groups",
+                         "partition_count", "zero_stage", "numel", "start"],
         "dcp_metadata": ["state_dict_metadata", "storage_data", "TensorStorageMetadata", "BytesStorageMetadata", "ChunkStorageMetadata", "MetadataIndex",
                          "torch.distributed.checkpoint.metadata", "_StorageInfo", "relative_path", "offset", "length", "transform_descriptors", "fqn",
                          "offsets", "sizes", "chunks", "size", "properties", "__0_0.distcp", "torch", "Size", "float32", "float64", "bfloat16"],
+        "deepspeed": "#1 $tensor base_optimizer_state_step group_paddings elastic_checkpoint ds_zero_partition_groups".split(),
         "plugin_note": ["\\x7fELF", ".hftrain_plugin", "interface=", "torch=", "cxx11_abi=", "name="],
         "torch_zip": ["PK\\x01\\x02", "PK\\x03\\x04", "PK\\x05\\x06", "PK\\x06\\x06", "PK\\x06\\x07", "\\xff\\xff\\xff\\xff", "state/data.pkl"],
         "yaml": [name for source in sorted((folder.parents[2] / "lib/hftrain/arguments/flags").glob("*.cpp"))
@@ -502,5 +567,5 @@ def words():
             (target_folder / seeds.name).write_text(lines)
 
 
-for write in (control_messages, greetings, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, torch_files, sharded_metadata, plugins, words):
+for write in (control_messages, greetings, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, torch_files, sharded_metadata, deepspeed_folders, plugins, words):
     write()

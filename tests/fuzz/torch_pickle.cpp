@@ -1,6 +1,11 @@
-// The pickle of a file of torch.save, and what the Trainer's state is read of: the input is the pickle, in a zip with two
-// storages.
+// The pickle of a file of torch.save, and what the Trainer's state, FSDP's and DeepSpeed's is read of: the input is the pickle, in a
+// zip with two storages.
+#include <filesystem>
+#include <fstream>
+
 #include "fuzz.h"
+#include "hftrain/interchange/deepspeed_folder.h"
+#include "hftrain/interchange/fsdp_folder.h"
 #include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/interchange/zip_writer.h"
 
@@ -32,12 +37,34 @@ void look_at_all(const interchange::PickledDocument& document) {
   }
 }
 
+// A folder where each file is the same one; the name of its parameter is that of the seeds.
+std::string write_universal(std::string_view pickle) {
+  const std::string checkpoint = fuzz::folder() + "/converted", universal = checkpoint + "/universal";
+  std::filesystem::create_directories(universal + "/zero/w");
+  std::ofstream(checkpoint + "/latest_universal") << "universal";
+  for (const char* name :
+       {"zero/w/fp32.pt", "zero/w/exp_avg.pt", "zero/optimizer_state.pt", "mp_rank_00_model_states.pt"})
+    write_state(universal + '/' + name, pickle);
+  return checkpoint;
+}
+
+std::string write_parts(std::string_view pickle) {
+  const std::string checkpoint = fuzz::folder() + "/parts", step = checkpoint + "/global_step2";
+  std::filesystem::create_directories(step);
+  std::ofstream(checkpoint + "/latest") << "global_step2";
+  for (const char* name :
+       {"zero_pp_rank_0_mp_rank_00_optim_states.pt", "zero_pp_rank_0_mp_rank_00_model_states.pt"})
+    write_state(step + '/' + name, pickle);
+  return checkpoint;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view pickle(reinterpret_cast<const char*>(data), size);
   const std::string folder = fuzz::folder();
-  for (const char* name : {"optimizer.pt", "scheduler.pt", "rng_state.pth", "scaler.pt"})
+  for (const char* name : {"optimizer.pt", "scheduler.pt", "rng_state.pth", "scaler.pt", "optimizer.bin",
+                           "pytorch_model_fsdp.bin"})
     write_state(folder + '/' + name, pickle);
   fuzz::read_or_refuse([&] { look_at_all(interchange::TorchFile(folder + "/optimizer.pt").document()); });
   fuzz::read_or_refuse([&] {
@@ -46,5 +73,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   });
   fuzz::read_or_refuse([&] { interchange::read_trainer_schedule(folder); });
   fuzz::read_or_refuse([&] { interchange::read_trainer_random(folder, 0, 0); });
+  fuzz::read_or_refuse([&] { interchange::open_fsdp_model(folder); });
+  fuzz::read_or_refuse([&] { interchange::open_fsdp_optimizer(folder); });
+  fuzz::read_or_refuse([&] { interchange::open_deepspeed_weights(write_universal(pickle)); });
+  fuzz::read_or_refuse([&] { interchange::open_deepspeed_optimizer(write_universal(pickle)); });
+  fuzz::read_or_refuse([&] { interchange::open_deepspeed_optimizer(write_parts(pickle)); });
   return fuzz::read_or_refuse([&] { interchange::read_trainer_scaler(folder); });
 }

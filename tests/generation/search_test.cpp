@@ -1,6 +1,7 @@
 #include "generation/table_model.h"
 #include "hftrain/base/error.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 namespace hftrain::generation {
 namespace {
@@ -71,12 +72,12 @@ TEST_CASE("tokens are told as they come, and a watcher can end a text") {
 TEST_CASE("a prompt without room and scores that are no numbers are refused") {
   GenerationConfig config;
   config.max_length = 3;
-  CHECK_THROWS_AS(written({{1, 2, 3}}, config), Error);
+  CHECK_REFUSED(written({{1, 2, 3}}, config), "a prompt leaves no room for a token");
   CHECK(written({{1, 2}}, config)[0][0].ids.size() == 1);
   Tables tables = some_tables();
   tables.last[1][4] = std::numeric_limits<float>::quiet_NaN();
   TableModel model(tables, {{1}});
-  CHECK_THROWS_AS(generate(model, prompts_of({{1}}), config, 0), Error);
+  CHECK_REFUSED(generate(model, prompts_of({{1}}), config, 0), "the model's scores are not numbers");
   config.remove_invalid_values = true;
   CHECK(generate(model, prompts_of({{1}}), config, 0)[0][0].ids.size() == 2);
 }

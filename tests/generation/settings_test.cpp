@@ -1,10 +1,12 @@
 #include "hftrain/generation/settings.h"
 
 #include <set>
+#include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/generation/generation_config.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 namespace hftrain::generation {
 namespace {
@@ -54,6 +56,16 @@ TEST_CASE("words of another kind are refused by the flag's name") {
   CHECK(refused("early_stopping", {"sometimes"}) == 2);
   CHECK(refused("bad_words_ids", {"[[1"}) == 2);
   CHECK(refused("eos_token_id", {"5", "x"}) == 2);
+}
+
+TEST_CASE("what is no JSON on the command line is not said to be a damaged file") {
+  const std::vector<std::pair<std::string, std::string>> broken = {
+      {"eos_token_id", "[1"}, {"sequence_bias", "[[[5], 1e999]]"}, {"bad_words_ids", "[[1"}};
+  for (const auto& [name, word] : broken) {
+    INFO(name);
+    CHECK_REFUSED(value(name, {word}), "where: --" + name);
+    CHECK_REFUSED(value(name, {word}), "quotes of the shell: --" + name + " '[…]'");
+  }
 }
 
 TEST_CASE("every setting has one name and a help text") {

@@ -7,13 +7,12 @@
 #include <string>
 #include <thread>
 
-#include "hftrain/base/error.h"
 #include "hftrain/hub/lfs_upload.h"
 #include "hub/stand_in_server.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
-using hftrain::Error;
 using hftrain::hub::Access;
 using hftrain::hub::Api;
 using hftrain::testing::StandInServer;
@@ -68,10 +67,10 @@ TEST_CASE("a store that says nothing is left with the first file", "[hub]") {
   const hftrain::testing::TemporaryDirectory folder;
   std::ofstream(folder / "file") << "bytes";
   Api api(impatient(server));
-  CHECK_THROWS_AS(upload_large_files(api, {"org/name"}, "main",
-                                     {{folder / "file", std::string(64, 'a'), 5},
-                                      {folder / "file", std::string(64, 'b'), 5}}),
-                  Error);
+  CHECK_REFUSED(upload_large_files(
+                    api, {"org/name"}, "main",
+                    {{folder / "file", std::string(64, 'a'), 5}, {folder / "file", std::string(64, 'b'), 5}}),
+                "the Hub cannot be reached");
   CHECK(uploads == 2);
 }
 
@@ -106,7 +105,7 @@ TEST_CASE("nothing is asked of addresses that are not of the web, or without the
   Api api({.endpoint = "https://hub.example"});
   for (const char* address :
        {"file:///etc/passwd", "", "hub.example/x", "ftp://hub.example", "http://hub.example/x"})
-    CHECK_THROWS_AS(api.once(address, {}), Error);
+    CHECK_REFUSED(api.once(address, {}), "the Hub names an address that is not gone to");
 }
 
 TEST_CASE("what a proxy says of the way to a server is no answer of the server", "[hub]") {

@@ -5,6 +5,7 @@
 
 #include "hftrain/base/error.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 using hftrain::Error;
 using hftrain::hub::choose_files;
@@ -49,7 +50,8 @@ TEST_CASE("chosen files: weights that nothing here reads are left out of a model
 TEST_CASE("chosen files: a data set whose rows are all pickles is refused, whatever tells of it", "[hub]") {
   const Names telling = {"README.md", ".gitattributes",     "LICENSE", "license.txt",
                          "loader.py", "dataset_infos.json", "x.pkl"};
-  CHECK_THROWS_AS(choose_files({"org/rows", Kind::kDataset}, files_called(telling)), Error);
+  CHECK_REFUSED(choose_files({"org/rows", Kind::kDataset}, files_called(telling)),
+                "org/rows has nothing but pickles");
   for (const char* rows : {"train.parquet", "train.txt", "a.json", "pictures/a.png", "train"})
     CHECK(
         choose_files({"org/rows", Kind::kDataset}, files_called({"README.md", "x.pkl", rows})).taken.size() ==
@@ -65,6 +67,7 @@ TEST_CASE("chosen files: a model whose weights are all pickles is refused", "[hu
     CHECK(error.code() == hftrain::ExitCode::kData);
     CHECK(error.diagnostics().front().where == "pytorch_model.bin");
   }
-  CHECK_THROWS_AS(choose_files({"org/name", Kind::kModel}, files_called({"model.onnx"})), Error);
+  CHECK_REFUSED(choose_files({"org/name", Kind::kModel}, files_called({"model.onnx"})),
+                "org/name has no weights in safetensors files");
   CHECK(choose_files({"org/name", Kind::kModel}, files_called({"tokenizer.json"})).taken.size() == 1);
 }

@@ -6,6 +6,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 using hftrain::Error;
 using hftrain::Json;
@@ -35,11 +36,13 @@ TEST_CASE("repository: a page of a tree names files with the hashes of their byt
 TEST_CASE("repository: a path or a hash that leads out of the cache is refused", "[hub]") {
   std::vector<RemoteFile> files;
   for (const char* path : {"", "/etc/passwd", "..", "a/../b", "a//b", "./a", "a/", "a\nb"})
-    CHECK_THROWS_AS(read_tree_page(Json::array({entry_named(path)}), "here", files), Error);
+    CHECK_REFUSED(read_tree_page(Json::array({entry_named(path)}), "here", files),
+                  "the repository names a file that cannot be stored");
   for (const char* hash : {"", "../../x", "ABCDEFABCDEFABCDEFABCDEFABCDEFABCDEFABCD"}) {
     Json entry = entry_named("a");
     entry["oid"] = hash;
-    CHECK_THROWS_AS(read_tree_page(Json::array({entry}), "here", files), Error);
+    CHECK_REFUSED(read_tree_page(Json::array({entry}), "here", files),
+                  "the repository names a file that cannot be stored");
   }
   CHECK(files.empty());
 }
@@ -48,9 +51,9 @@ TEST_CASE("repository: an answer that is none of the Hub is told as such", "[hub
   std::vector<RemoteFile> files;
   for (const char* text : {"{}", "[1]", "[null]", R"([{"type":"file","path":"a"}])",
                            R"([{"type":"file","path":"a","size":-1,"oid":"a"}])"})
-    CHECK_THROWS_AS(read_tree_page(Json::parse(text), "here", files), Error);
-  CHECK_THROWS_AS(read_commit(Json::parse(R"({"sha":"main"})"), "here"), Error);
-  CHECK_THROWS_AS(read_commit(Json::parse("[]"), "here"), Error);
+    CHECK_REFUSED(read_tree_page(Json::parse(text), "here", files), "the answer is none of the Hub");
+  CHECK_REFUSED(read_commit(Json::parse(R"({"sha":"main"})"), "here"), "the answer is none of the Hub");
+  CHECK_REFUSED(read_commit(Json::parse("[]"), "here"), "the answer is none of the Hub");
   CHECK(read_commit(Json{{"sha", kBlobHash}}, "here") == kBlobHash);
 }
 

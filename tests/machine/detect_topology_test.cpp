@@ -110,6 +110,22 @@ TEST_CASE("the affinity mask wins over a larger quota") {
   CHECK(root.host(4).usable_cores() == 4);
 }
 
+TEST_CASE(
+    "a processor widens bfloat16 where it lacks what oneDNN asks for, and the first one's flags say so") {
+  const auto widens = [](const std::string& text) {
+    FakeRoot root;
+    root.file("proc/cpuinfo", text);
+    return root.host().widens_bfloat16;
+  };
+  const std::string begins = "processor\t: 0\nmodel name\t: X flags avx512bw\nflags\t\t: fpu avx2 ";
+  CHECK(widens(begins + "fma\n"));
+  CHECK(widens(begins + "avx512bw avx512vl\n\nprocessor\t: 1\nflags\t\t: avx512bw avx512vl avx512dq\n"));
+  CHECK_FALSE(widens(begins + "avx512dq avx512bw avx512vl\n"));
+  CHECK_FALSE(widens(begins + "avx_ne_convert\n"));
+  CHECK_FALSE(widens("processor\t: 0\nFeatures\t: fp asimd\n"));
+  CHECK_FALSE(FakeRoot().host().widens_bfloat16);
+}
+
 TEST_CASE("OMP_NUM_THREADS is taken only when it is a number above 0") {
   FakeRoot root;
   CHECK(detect_host(environment_of({{"OMP_NUM_THREADS", "3"}}), root.sources()).requested_threads == 3);

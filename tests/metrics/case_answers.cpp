@@ -7,7 +7,6 @@
 #include "hftrain/base/error.h"
 #include "hftrain/metrics/answer_candidates.h"
 #include "hftrain/metrics/bleu.h"
-#include "hftrain/metrics/chrf.h"
 #include "hftrain/metrics/class_counts.h"
 #include "hftrain/metrics/correlation.h"
 #include "hftrain/metrics/metric_table.h"
@@ -174,20 +173,6 @@ Json answer_bleu_words(const Json& in) {
     }
   }
   return out;
-}
-
-Json answer_chrf(const Json& in) {
-  const Json& given = in.at("options");
-  ChrfOptions options{given.at("char_order").get<int>(),  given.at("word_order").get<int>(),
-                      given.at("beta").get<int>(),        given.at("lowercase").get<bool>(),
-                      given.at("whitespace").get<bool>(), given.at("eps_smoothing").get<bool>()};
-  const auto predictions = in.at("predictions").get<Texts>();
-  const auto references = in.at("references").get<std::vector<Texts>>();
-  ChrfCounts counts(options);
-  for (size_t i = 0; i < predictions.size(); ++i) {
-    counts += chrf_counts(predictions[i], references[i], options);
-  }
-  return {{"score", chrf_score(counts, options)}};
 }
 
 Json answer_python(const Json& in) {

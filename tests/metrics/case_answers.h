@@ -14,7 +14,6 @@ Json answer_rouge(const Json& in);
 Json answer_rouge_set(const Json& in);
 Json answer_bleu(const Json& in);
 Json answer_bleu_words(const Json& in);
-Json answer_chrf(const Json& in);
 Json answer_python(const Json& in);
 Json answer_rounded(const Json& in);
 Json answer_metric(const Json& in);

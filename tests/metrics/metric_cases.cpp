@@ -46,7 +46,6 @@ Json our_answer(const std::string& kind, const Json& in) {
                                                                      {"rouge_set", answer_rouge_set},
                                                                      {"bleu", answer_bleu},
                                                                      {"bleu_words", answer_bleu_words},
-                                                                     {"chrf", answer_chrf},
                                                                      {"python", answer_python},
                                                                      {"rounded", answer_rounded},
                                                                      {"metric", answer_metric},

@@ -14,6 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fixtures
+import peers
 
 ARGUMENTS = dict(per_device_train_batch_size=4, logging_steps=1, save_strategy="no", learning_rate=1e-3, seed=7,
                  lr_scheduler_type="cosine", warmup_steps=2, weight_decay=0.1, max_grad_norm=1.0)
@@ -71,22 +72,18 @@ def merged_loss(model_folder, merged, text):
 
 def compare(name, steps, scratch):
     shape, ranks, config = CASES[name]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     text = fixtures.sample_text(scratch)
     model = fixtures.model_folder(scratch, shape, fixtures.tokenizer(scratch, text))
     folder = os.path.join(scratch, name)
     adapter = first_adapter(model, os.path.join(folder, "first"), config)
     arguments = {**ARGUMENTS, "max_steps": steps}
     out = os.path.join(folder, "peer.json")
-    launcher = [sys.executable] if ranks == 1 else [
-        sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
-    fixtures.run(launcher + [fixtures.PEER, "--model", model, "--adapter", adapter, "--train_file", text, "--block_size", "128",
-                             "--out", out, "--save_model", f"{folder}/theirs", "--exact_norm", "--", f"output_dir={folder}/peer",
-                             "use_cpu=true"] + [f"{k}={json.dumps(v)}" for k, v in arguments.items()], env=environment)
+    peers.run(fixtures.PEER, ["--model", model, "--adapter", adapter, "--train_file", text, "--block_size", "128", "--out", out,
+                              "--save_model", f"{folder}/theirs", "--exact_norm", "--", f"output_dir={folder}/peer", "use_cpu=true"] +
+              [f"{k}={json.dumps(v)}" for k, v in arguments.items()], ranks)
     flags = [part for k, v in arguments.items() for part in (f"--{k}", str(v))]
     fixtures.run([fixtures.HFTRAIN, "--model_name_or_path", adapter, "--use_peft", "--train_file", text, "--block_size", "128",
-                  "--output_dir", f"{folder}/ours", "--use_cpu", "--nproc_per_node", str(ranks), "--do_train"] + flags,
-                 env=environment)
+                  "--output_dir", f"{folder}/ours", "--use_cpu", "--nproc_per_node", str(ranks), "--do_train"] + flags)
     with open(out) as file:
         theirs = losses(json.load(file)["log_history"])
     mine = losses(fixtures.our_records(f"{folder}/ours"))

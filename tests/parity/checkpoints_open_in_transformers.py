@@ -24,15 +24,15 @@ def validation_blocks(cache):
     return numpy.fromfile(cache + ".bin", dtype=numpy.uint16).reshape(-1, BLOCK).astype("int64")
 
 
-def our_logits(folder, blocks, scratch):
+def our_logits(folder, blocks, ours, scratch):
     import numpy
     ids, out = os.path.join(scratch, "ids"), os.path.join(scratch, "logits")
     blocks[:ROWS].tofile(ids)
-    fixtures.run([str(fixtures.BUILD / "bin" / "folder_logits"), folder, ids, str(ROWS), out])
+    ours.write(folder, ids, ROWS, out)
     return numpy.fromfile(out, dtype=numpy.float32).reshape(ROWS, BLOCK, -1)
 
 
-def loss_of(folder, blocks, scratch):
+def loss_of(folder, blocks, ours, scratch):
     """The loss of all blocks by transformers, and the largest difference of a logit of the first from ours."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -42,12 +42,12 @@ def loss_of(folder, blocks, scratch):
     with torch.no_grad():
         mean = model(input_ids=ids, labels=ids).loss.item()
         logits = model(input_ids=ids[:ROWS]).logits
-    apart = (logits - torch.from_numpy(our_logits(folder, blocks, scratch))).abs().max().item()
+    apart = (logits - torch.from_numpy(our_logits(folder, blocks, ours, scratch))).abs().max().item()
     # The Trainer divides by all labels of a row where it does not recognise a causal head by its class name.
     return (mean * (BLOCK - 1) / BLOCK if model.config.model_type == "gpt2" else mean), apart
 
 
-def check(shape, scratch):
+def check(shape, ours, scratch):
     text = fixtures.sample_text(scratch, 200_000)
     model = fixtures.model_folder(scratch, shape, fixtures.tokenizer(scratch, text))
     out = os.path.join(scratch, f"run-{shape}")
@@ -63,7 +63,7 @@ def check(shape, scratch):
         raise SystemExit(f"{shape}: checkpoints are {sorted(folders)}")
     worst = furthest = 0
     for step, folder in [*folders.items(), (6, out)]:
-        loss, apart = loss_of(folder, blocks, scratch)
+        loss, apart = loss_of(folder, blocks, ours, scratch)
         worst, furthest = fixtures.largest([worst, abs(loss - logged[step]) / logged[step]]), fixtures.largest([furthest, apart])
     print(f"{shape}: three checkpoints and the final folder, worst relative difference of the loss {worst:.1e}, of "
           f"{ROWS * BLOCK} rows of logits {furthest:.1e}")
@@ -75,7 +75,9 @@ def main():
     parser.add_argument("--shapes", nargs="*", default=["tiny-gpt2", "tiny-llama"])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        passed = [check(shape, scratch) for shape in options.shapes]
+        ours = fixtures.FolderLogits()
+        passed = [check(shape, ours, scratch) for shape in options.shapes]
+        ours.close()
     sys.exit(0 if all(passed) else 1)
 
 

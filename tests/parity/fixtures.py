@@ -38,7 +38,7 @@ def compare_cases(cases, compare, steps):
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         passed = [compare(name, options.steps, scratch) for name in options.cases]
-    sys.exit(0 if all(passed) else 1)
+    sys.exit(0 if passed and all(passed) else 1)
 
 
 def sample_text(folder, size=400_000, seed=1):
@@ -77,6 +77,27 @@ def model_folder(folder, shape, tokenizer_folder, dropout=0.0, seed=0, weights=T
     for name in os.listdir(tokenizer_folder):
         shutil.copy(os.path.join(tokenizer_folder, name), path / name)
     return str(path)
+
+
+class FolderLogits:
+    """One process of tests/models/folder_logits.cpp for many folders."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([str(BUILD / "bin" / "folder_logits")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def write(self, folder, given, rows, out, *saved):
+        """Leaves the logits of `rows` rows of the file `given` in the file `out`; the names in the folder that are not used."""
+        print(folder, given, rows, out, *saved, sep="\t", file=self.process.stdin, flush=True)
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"folder_logits ended with {self.process.wait()} at {folder}; what it said stands above")
+        return answer.split()
+
+    def close(self):
+        """Lets it end, which it does well."""
+        self.process.stdin.close()
+        if self.process.wait() != 0:
+            raise SystemExit(f"folder_logits ended with {self.process.returncode}; what it said stands above")
 
 
 def our_records(output_dir):

@@ -154,7 +154,7 @@ def differing_keys(ours, theirs):
     return sorted(key for key in {*ours, *theirs} - {"transformers_version", "dtype", "rope_theta", "rope_scaling"} if ours.get(key) != theirs.get(key))
 
 
-def check(family, head, more, form, scratch):
+def check(family, head, more, form, ours_of, scratch):
     import numpy
     import torch
     model = random_model(family, head, more)
@@ -164,7 +164,7 @@ def check(family, head, more, form, scratch):
     os.mkdir(ours)
     inputs = input_of(model.config)
     inputs.numpy().tofile(given)
-    said = fixtures.run([str(fixtures.BUILD / "bin" / "folder_logits"), theirs, given, str(ROWS), found, ours]).stderr
+    unused = ours_of.write(theirs, given, ROWS, found, ours)
     expected = logits_of(model, inputs)
     logits = torch.from_numpy(numpy.fromfile(found, dtype=numpy.float32)).reshape(expected.shape)
     again, notes = type(model).from_pretrained(ours, output_loading_info=True, dtype=torch.float32)
@@ -175,10 +175,10 @@ def check(family, head, more, form, scratch):
     same = sorted(weights) == sorted(again.state_dict()) and all(torch.equal(weights[name], it) for name, it in again.state_dict().items())
     same = same and torch.allclose(logits_of(again.eval(), inputs), expected, rtol=1e-5, atol=1e-5)
     shards = len([name for name in os.listdir(theirs) if name.endswith(".safetensors")])
-    passed = apart <= 1e-5 and same and not wrong and not said and not keys and (shards > 1) == (form == "sharded")
+    passed = apart <= 1e-5 and same and not wrong and not unused and not keys and (shards > 1) == (form == "sharded")
     print(f"{type(model).__name__} {more or ''} {form}: logits within {apart:.1e} relative, ours opened as "
           f"{'the same' if same else 'ANOTHER'} model{', keys that differ: ' + ', '.join(keys) if keys else ''}"
-          f"{', ' + str(wrong) if wrong else ''}{', unused: ' + said if said else ''}{'' if passed else '  FAILED'}", flush=True)
+          f"{', ' + str(wrong) if wrong else ''}{', unused: ' + ', '.join(unused) if unused else ''}{'' if passed else '  FAILED'}", flush=True)
     shutil.rmtree(place)
     return passed
 
@@ -289,7 +289,9 @@ def main():
     if "odd" in options.parts:
         cases += [(*case, "usual") for case in ODD]
     with tempfile.TemporaryDirectory() as scratch:
-        passed = [check(*case, scratch) for case in cases if case[0] in options.families]
+        ours = fixtures.FolderLogits()
+        passed = [check(*case, ours, scratch) for case in cases if case[0] in options.families]
+        ours.close()
         if "old" in options.parts and "bert" in options.families:
             passed.append(opens_an_old_folder(scratch))
     if "runs" in options.parts:

@@ -228,11 +228,11 @@ def compare(scratch, name, steps):
     worst = fixtures.largest(abs(my_losses[s] - their_losses[s]) / their_losses[s] for s in their_losses)
     keys = [k for k in their_metrics if k not in ("epoch",) and "_per_second" not in k and "runtime" not in k and k != "eval_loss"]
     apart = {k: (my_metrics.get(k), their_metrics[k]) for k in keys
-             if k not in my_metrics or abs(my_metrics[k] - their_metrics[k]) > 1e-6}
+             if k not in my_metrics or not abs(my_metrics[k] - their_metrics[k]) <= 1e-6}
     loss = abs(my_metrics["eval_loss"] - their_metrics["eval_loss"]) / their_metrics["eval_loss"]
     print(f"{name}: loss {their_losses[1]:.4f} -> {their_losses[steps]:.4f}, worst relative difference {worst:.2e}, eval_loss {loss:.2e}, "
           f"{len(keys)} metrics {'equal' if not apart else apart}", flush=True)
-    return worst <= 1e-4 and loss <= 1e-4 and not apart
+    return worst <= 1e-4 and loss <= 1e-4 and keys and not apart
 
 
 def main():

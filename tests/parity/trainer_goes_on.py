@@ -19,6 +19,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fixtures
+import peers
 
 STEPS = 30
 COMMON = dict(per_device_train_batch_size=4, logging_steps=1, learning_rate=1e-3, seed=7, weight_decay=0.1, max_grad_norm=1.0,
@@ -35,11 +36,9 @@ def peer(folder, name, case, model, text, resume=None):
     """Log records of the Trainer's, which leaves checkpoints in FOLDER/NAME."""
     _, ranks, more, _, _ = CASES[case]
     out = os.path.join(folder, name + ".json")
-    launcher = [sys.executable] if ranks == 1 else [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
     arguments = {**COMMON, **more, "output_dir": os.path.join(folder, name), "use_cpu": True}
-    fixtures.run(launcher + [fixtures.PEER, "--model", model, "--train_file", text, "--block_size", "128", "--out", out] +
-                 (["--resume", resume] if resume else []) + ["--"] +
-                 [f"{key}={json.dumps(value)}" for key, value in arguments.items()], env={**os.environ, "OMP_NUM_THREADS": "1"})
+    peers.run(fixtures.PEER, ["--model", model, "--train_file", text, "--block_size", "128", "--out", out] +
+              (["--resume", resume] if resume else []) + ["--"] + [f"{key}={json.dumps(value)}" for key, value in arguments.items()], ranks)
     with open(out) as file:
         return by_step(json.load(file)["log_history"])
 
@@ -55,7 +54,7 @@ def flags(case, model, text, out):
 
 
 def ours(case, model, text, out, *more):
-    fixtures.run([fixtures.HFTRAIN, *flags(case, model, text, out), *more], env={**os.environ, "OMP_NUM_THREADS": "1"})
+    fixtures.run([fixtures.HFTRAIN, *flags(case, model, text, out), *more])
     return by_step(fixtures.our_records(out))
 
 

@@ -6,6 +6,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::reporting {
@@ -32,7 +33,8 @@ TEST_CASE("the first split makes all_results.json, a broken one is not overwritt
   CHECK(read_file(folder / "deep/all_results.json") == "{\n    \"train_loss\": 2.5\n}");
   for (const char* broken : {"[1]", "{\"a\":"}) {
     std::ofstream(folder / "all_results.json") << broken;
-    CHECK_THROWS_AS(save_metrics(folder.path(), "eval", {{"eval_loss", 1.0}}), Error);
+    CHECK_REFUSED(save_metrics(folder.path(), "eval", {{"eval_loss", 1.0}}),
+                  broken[0] == '[' ? "not a file of results" : "not valid JSON");
     CHECK(read_file(folder / "all_results.json") == broken);
   }
 }

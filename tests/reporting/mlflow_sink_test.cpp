@@ -15,6 +15,7 @@
 #include "hftrain/reporting/mlflow_server.h"
 #include "support/catch.h"
 #include "support/python.h"
+#include "support/refusal.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 
@@ -64,7 +65,7 @@ TEST_CASE("a server that does not answer is told of while the run goes on, and o
                                       if (warnings.empty()) CHECK(waited < 10);
                                       return waited < 1000;
                                     }});
-  CHECK_THROWS_AS(server.begin({}), Error);
+  CHECK_REFUSED(server.begin({}), "the server did not take experiments/get-by-name");
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings.front(), Catch::Contains("takes nothing so far: "));
   CHECK_THAT(warnings.front(), !Catch::Contains("mine"));
@@ -75,7 +76,7 @@ TEST_CASE("an address that no time mends is the tracker's end at once", "[report
   environment.set("MLFLOW_TRACKING_URI", "http://[bad");
   int pauses = 0;
   MlflowServer server(environment, {[](const std::string&) {}, [&](double) { return ++pauses < 3; }});
-  CHECK_THROWS_AS(server.begin({}), Error);
+  CHECK_REFUSED(server.begin({}), "the server did not take experiments/get-by-name");
   CHECK(pauses == 0);
 }
 

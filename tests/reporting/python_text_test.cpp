@@ -6,6 +6,7 @@
 #include "golden.h"
 #include "hftrain/base/error.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 namespace hftrain::reporting {
 namespace {
@@ -63,7 +64,7 @@ TEST_CASE("what Python writes is read back, numbers included that JSON has no wo
   CHECK(python_json(parse_json(text, "here"), -1) == text);
   for (const char* wrong : {"", "{", "[Nan]", "[+Infinity]", "[NaNa]", "\"NaN"}) {
     INFO(wrong);
-    CHECK_THROWS_AS(parse_json(wrong, "here"), Error);
+    CHECK_REFUSED(parse_json(wrong, "here"), "not valid JSON");
   }
 }
 

@@ -12,6 +12,7 @@
 #include "hftrain/reporting/tensorboard_sink.h"
 #include "support/catch.h"
 #include "support/python.h"
+#include "support/refusal.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 
@@ -69,7 +70,7 @@ TEST_CASE("csv: the header grows with new metrics and older rows stay aligned", 
 TEST_CASE("csv: a foreign file is refused and left alone", "[reporting]") {
   const TemporaryDirectory folder;
   std::ofstream(folder / "log.csv") << "a,b\n1,2\n";
-  CHECK_THROWS_AS(CsvSink(folder / "log.csv"), Error);
+  CHECK_REFUSED(CsvSink(folder / "log.csv"), "not a table of logged records");
   CHECK(read_file(folder / "log.csv") == "a,b\n1,2\n");
 }
 
@@ -110,7 +111,7 @@ TEST_CASE("prometheus: one file of gauges, whole at any time", "[reporting]") {
 TEST_CASE("every tracker has a row, and what has none is a fault of ours", "[reporting]") {
   for (const char* word : {"tensorboard", "wandb", "mlflow", "trackio", "csv", "prometheus"})
     CHECK(reporter(word).word == word);
-  CHECK_THROWS_AS(reporter("jsonl"), Error);
+  CHECK_REFUSED(reporter("jsonl"), "no reporter for the tracker 'jsonl'");
 }
 
 TEST_CASE("a resumed run gets an event file of its own", "[reporting]") {

@@ -6,6 +6,7 @@
 #include "hftrain/reporting/wandb_log.h"
 #include "support/catch.h"
 #include "support/python.h"
+#include "support/refusal.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 
@@ -87,7 +88,7 @@ print("read")
 TEST_CASE("a log of wandb is never written over", "[reporting]") {
   const TemporaryDirectory folder;
   const WandbLog log(folder / "a.wandb");
-  CHECK_THROWS(WandbLog(folder / "a.wandb"));
+  CHECK_REFUSED(WandbLog(folder / "a.wandb"), "File exists");
 }
 
 TEST_CASE("an offline run has its folder, and ids are drawn", "[reporting]") {

@@ -6,6 +6,7 @@
 
 #include "hftrain/base/error.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 using namespace hftrain;
@@ -59,7 +60,8 @@ TEST_CASE("a rank that opens another GPU than the plan's says so") {
   CHECK_NOTHROW(runtime::check_device_uuid({.device_uuid = ""}, other, ordered));
   CHECK_NOTHROW(runtime::check_device_uuid({.device_uuid = "MIG-" + planned.substr(4)}, other, ordered));
   guessed.set("CUDA_VISIBLE_DEVICES", planned);
-  CHECK_THROWS_AS(runtime::check_device_uuid(place, other, guessed), Error);
+  CHECK_REFUSED(runtime::check_device_uuid(place, other, guessed),
+                "rank 3 has opened another GPU than the plan gives it");
   try {
     runtime::check_device_uuid(place, other, ordered);
     FAIL("nothing was thrown");

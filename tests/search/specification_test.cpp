@@ -45,6 +45,27 @@ TEST_CASE("a search is read with its defaults", "[search]") {
                   .greater_is_better);
 }
 
+TEST_CASE("without a space a search has the Trainer's", "[search]") {
+  const Space space = read_specification("trials: 3\n", "search.yaml").space;
+  REQUIRE(space.size() == 4);
+  CHECK(space[0].flag == "learning_rate");
+  CHECK(space[0].value_at(0) == Json(1e-6));
+  CHECK(space[0].value_at(0.5).get<double>() == Approx(1e-5));
+  CHECK(space[0].value_at(1) == Json(1e-4));
+  CHECK(space[1].flag == "num_train_epochs");
+  CHECK(space[1].count() == 5);
+  CHECK(space[1].value_number(4) == Json(5));
+  CHECK(space[2].flag == "per_device_train_batch_size");
+  CHECK(space[2].choices == std::vector<Json>{4, 8, 16, 32, 64});
+  CHECK(space[3].flag == "seed");
+  CHECK(space[3].count() == 40);
+  CHECK(space[3].value_number(0) == Json(1));
+  // A grid of it has no end: the rate has no step.
+  CHECK(mistakes("method: grid\n") ==
+        std::vector<std::string>{
+            "search.yaml: space.learning_rate: a grid has no points between low and high"});
+}
+
 TEST_CASE("every mistake in a search is told at once, with its place", "[search]") {
   using Words = std::vector<std::string>;
   CHECK(mistakes("- a\n") == Words{"search.yaml: the file: no mapping"});

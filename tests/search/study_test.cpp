@@ -5,6 +5,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::search {
@@ -72,14 +73,36 @@ TEST_CASE("another search in the folder is refused, a damaged one named", "[sear
     FAIL("nothing was thrown");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kUsage);
+    CHECK_THAT(error.render(), Catch::Contains("another search is in this folder"));
   }
   Specification longer = five_random();
   longer.trials = 50;
   CHECK(Study(longer, folder / "s").trials().size() == 1);
-  for (const char* text : {"{}", "{\"trials\": [{}]}", "{\"trials\": [{\"number\": 5}]}", "[", "3"}) {
-    write_file_atomically(folder / "s/search.json", text);
-    CHECK_THROWS_AS(Study(five_random(), folder / "s"), Error);
-  }
+  const std::string path = folder / "s/search.json";
+  const Json sound = read_json_file(path);
+  const auto refused = [&](const std::string& text, const std::string& why) {
+    INFO(text << "\nis to be refused: " << why);
+    write_file_atomically(path, text);
+    CHECK_REFUSED(Study(five_random(), folder / "s"), why);
+  };
+  refused("{}", "it holds no trials");
+  refused("3", "it holds no trials");
+  refused("[", "where: " + path + ":1:");
+  // Of this search, as its identity says.
+  const auto with_trial = [&](const char* member, const Json& value) {
+    Json damaged = sound;
+    damaged["trials"][0][member] = value;
+    return dump_json(damaged);
+  };
+  Json empty = sound;
+  empty["trials"][0] = Json::object();
+  refused(dump_json(empty), "search.json is damaged");
+  refused(with_trial("state", "asleep"), "a trial is in the state asleep");
+  refused(with_trial("number", 5), "a trial is out of its place");
+  refused(with_trial("parameters", 5), "a trial is out of its place");
+  refused(with_trial("folder", 5), "search.json is damaged");
+  write_file_atomically(path, dump_json(sound));
+  CHECK_NOTHROW(Study(five_random(), folder / "s"));
 }
 
 }  // namespace

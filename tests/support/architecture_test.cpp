@@ -225,6 +225,20 @@ TEST_CASE("nothing above the line includes LibTorch") {
   }
 }
 
+TEST_CASE("a plan is resolved from values: whoever resolves it looks at no file and no clock") {
+  const std::regex kLooks("fstream|filesystem|chrono|unistd\\.h|hftrain/(base/(file|clock)\\.h|storage/.*)");
+  size_t seen = 0;
+  for (const Source& source : sources_under({"lib/hftrain/plan"})) {
+    if (!source.path.starts_with("lib/hftrain/plan/resolve")) continue;
+    ++seen;
+    for (const std::string& include : includes_of(source)) {
+      INFO(source.path << " includes " << include);
+      CHECK_FALSE(std::regex_match(include, kLooks));
+    }
+  }
+  CHECK(seen > 5);
+}
+
 TEST_CASE("no header includes torch/torch.h or torch/all.h") {
   for (const Source& source : sources_under({"lib", "launcher", "apps"})) {
     if (source.path.back() != 'h') continue;

@@ -1,6 +1,8 @@
 // Tokens and labels of instruction data are TRL's (scripts/golden/instructions.py).
 #include "instruction_fixture.h"
 
+#include "support/refusal.h"
+
 namespace hftrain::tasks {
 namespace {
 
@@ -286,7 +288,8 @@ TEST_CASE("instruction data: batches are padded behind, to a multiple where one 
   CHECK(made["input_ids"][1].size() == 16);
   for (const char* bad : {"0", "-8", "eight", "1.5"}) {
     fixture.arguments.instructions.pad_to_multiple_of = bad;
-    CHECK_THROWS_AS(fixture.row.padding(fixture.input, nullptr), Error);
+    CHECK_REFUSED(fixture.row.padding(fixture.input, nullptr),
+                  "'" + std::string(bad) + "' is no number of tokens");
   }
 }
 

@@ -4,6 +4,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/data/data_files.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::tasks {
@@ -106,7 +107,8 @@ TEST_CASE("a label that the set does not have is refused by its line, with those
     CHECK_THAT(error.render(),
                Catch::Contains("labels.jsonl:2") && Catch::Contains("'maybe'") && Catch::Contains("no, yes"));
   }
-  CHECK_THROWS_AS(LabelFile({"\"no\""}).encoded(LabelFile({"0.5"}).labels()), Error);
+  CHECK_REFUSED(LabelFile({"\"no\""}).encoded(LabelFile({"0.5"}).labels()),
+                "a row of a regression has no number as its label");
 }
 
 TEST_CASE("labels of a model are those that its config names, but not names that nobody gave") {

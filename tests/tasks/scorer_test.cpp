@@ -114,9 +114,9 @@ TEST_CASE("without labels predictions are written all the same") {
 
 TEST_CASE("states that no such scorer has given are refused") {
   const auto scorer = scorer_of("accuracy", kThree);
-  CHECK_THROWS(scorer->merge(std::vector<double>{}));
-  CHECK_THROWS(scorer->merge(std::vector<double>{5, 1}));
-  CHECK_THROWS(scorer->merge(std::vector<double>{2, 1, 1, 7}));
+  CHECK_THROWS_AS(scorer->merge(std::vector<double>{}), std::invalid_argument);
+  CHECK_THROWS_AS(scorer->merge(std::vector<double>{5, 1}), std::invalid_argument);
+  CHECK_THROWS_AS(scorer->merge(std::vector<double>{2, 1, 1, 7}), std::invalid_argument);
 }
 
 TEST_CASE("tokens are judged against their own labels or against those of the next place") {
@@ -157,7 +157,7 @@ TEST_CASE("inputs and losses are judged beside a task's own metrics, and merge")
   CHECK(results.at("loss_std") == Approx(std::sqrt((1 + 1 + 0 + 4) / 4.0)));  // of 1, 1, 2, 4 around 2
   CHECK(ExtraMetrics{true, true}.names() == std::vector<std::string>{"input_tokens", "loss_std"});
   CHECK(with_extra_metrics(make_token_scorer(Predicts::kSameToken), {})->state().size() == 2);
-  CHECK_THROWS(whole->merge(std::vector<double>{1, 2}));
+  CHECK_THROWS_AS(whole->merge(std::vector<double>{1, 2}), std::invalid_argument);
 }
 
 TEST_CASE("every task of GLUE has its metrics, and rows of one's own go by their labels") {

@@ -7,6 +7,7 @@
 #include "hftrain/tokenizer/tokenizer_writer.h"
 #include "support/catch.h"
 #include "support/paths.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::tokenizer {
@@ -66,9 +67,9 @@ TEST_CASE("training stops where no pair is frequent enough") {
 }
 
 TEST_CASE("a vocabulary too small for the bytes is refused") {
-  CHECK_THROWS_AS(BpeTrainer({.vocab_size = 256}), Error);
+  CHECK_REFUSED(BpeTrainer({.vocab_size = 256}), "--vocab_size 256 is too small");
   CHECK_NOTHROW(BpeTrainer({.vocab_size = 257}));
-  CHECK_THROWS_AS(BpeTrainer({.vocab_size = 400, .special_tokens = {""}}), Error);
+  CHECK_REFUSED(BpeTrainer({.vocab_size = 400, .special_tokens = {""}}), "a special token cannot be empty");
 }
 
 }  // namespace hftrain::tokenizer

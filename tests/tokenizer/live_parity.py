@@ -3,6 +3,7 @@
 
     live_parity.py FOLDER TEXTS_PER_PIPELINE[:INPUTS] [PIPELINE…]     all pipelines, or these
 
+Each code point of the BMP is seen by every fourth pipeline and by those that alone have a part of their own; from 1000 texts on by all.
 INPUTS are texts and pairs with options of truncation and padding, as many as texts when not said. HFTRAIN_PARITY_SEED is any word:
 another one makes other texts.
 """
@@ -18,6 +19,8 @@ from tokenizer_inputs import quiet, write_inputs  # noqa: E402
 from tokenizer_parts import PARTS  # noqa: E402
 from tokenizer_pipelines import PIPELINES, SPLITS, random_text, record  # noqa: E402
 
+# Pipelines with a normalizer or a way to split that no other one has.
+ALONE = {"scripts", "bert_uncased", "bert_odd", "bert_accents", "xlm_roberta", "clip"}
 CONTEXTS = ["{}", "a{}b", " {} ", "'{}", "1{}2", "{0}{0}", "{}\n", "e\u0301{}", "A{}a "]
 
 
@@ -36,10 +39,10 @@ def random_mixture(rng):
     return random_clusters(rng) if rng.random() < 0.4 else random_text(rng)
 
 
-def every_code_point(rng):
-    """Each code point of the BMP (and some beyond) in one of the contexts, many to a text."""
+def every_code_point(rng, first, step):
+    """Each code point of the BMP (and some beyond) in one of the contexts, many to a text; of the texts every `step`th."""
     points = [c for c in range(0x10000) if not 0xD800 <= c < 0xE000] + [rng.randrange(0x10000, 0x110000) for _ in range(9000)]
-    for begin in range(0, len(points), 40):
+    for begin in range(40 * first, len(points), 40 * step):
         yield "".join(rng.choice(CONTEXTS).format(chr(c)) for c in points[begin:begin + 40])
 
 
@@ -72,7 +75,7 @@ def main():
     folder, names = sys.argv[1], sys.argv[3:]
     count, _, inputs = sys.argv[2].partition(":")
     count, inputs = int(count), int(inputs or count)
-    for name, make in {**PIPELINES, **SPLITS, **PARTS}.items():
+    for number, (name, make) in enumerate({**PIPELINES, **SPLITS, **PARTS}.items()):
         if names and name not in names:
             continue
         tokenizer = make()
@@ -82,7 +85,9 @@ def main():
         with open(os.path.join(target, "tokenizer.json"), "w") as out:
             out.write(text_of_tokenizer)
         rng = random.Random(os.environ.get("HFTRAIN_PARITY_SEED", "live") + " " + name)
-        texts = [(hard_text if i % 4 == 3 else random_mixture)(rng) for i in range(count)] + list(every_code_point(rng))
+        step = 1 if count >= 1000 or name in ALONE else 4
+        texts = [(hard_text if i % 4 == 3 else random_mixture)(rng) for i in range(count)]
+        texts += every_code_point(rng, number % step, step)
         if name in ("gpt2", "llama3", "qwen2", "llama2", "llama2_old", "unigram_bytes"):  # a megabyte without a space
             texts.append("".join(rng.choice("abcdefghijklmnopqrstuvwxyzäßя東") for _ in range(1_000_000)))
         write_inputs(tokenizer, os.path.join(target, "inputs.jsonl"), rng, inputs, random_mixture)

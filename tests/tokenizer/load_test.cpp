@@ -8,6 +8,7 @@
 #include "hftrain/tokenizer/tokenizer.h"
 #include "support/catch.h"
 #include "support/paths.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::tokenizer {
@@ -38,7 +39,7 @@ bool mentions(const std::string& text, const std::string& part) {
 
 TEST_CASE("a folder without tokenizer.json is named in the error") {
   const testing::TemporaryDirectory folder;
-  CHECK_THROWS_AS(Tokenizer::load(folder / "nowhere"), Error);
+  CHECK_REFUSED(Tokenizer::load(folder / "nowhere"), "no tokenizer at");
   try {
     Tokenizer::load(folder.path());
     FAIL("loaded an empty folder");
@@ -253,7 +254,7 @@ TEST_CASE("settings beside the file are read in both spellings") {
     INFO(length);
     write_file_atomically(folder / "tokenizer_config.json",
                           std::string(R"({"model_max_length": )") + length + "}");
-    CHECK_THROWS_AS(Tokenizer::load(folder.path()), Error);
+    CHECK_REFUSED(Tokenizer::load(folder.path()), "model_max_length must be a whole number");
   }
 }
 
@@ -294,7 +295,8 @@ TEST_CASE("an unknown character without a usable unk token is an error of the te
   file["model"]["unk_token"] = "<nowhere>";
   write_file_atomically(folder / "tokenizer.json", dump_json(file));
   const auto tokenizer = Tokenizer::load(folder.path());
-  CHECK_THROWS_AS(tokenizer->encode("\xF0\x9F\x91\x8D", true), Error);
+  CHECK_REFUSED(tokenizer->encode("\xF0\x9F\x91\x8D", true),
+                "its unk_token '<nowhere>' is not in the vocabulary");
 }
 
 TEST_CASE("an added token has a token id, as the package demands") {

@@ -70,7 +70,7 @@ fault("commands do not answer --version",
       says=r"--version")
 
 fault("a DeepSpeed file that is missing is not told with the line that names it",
-      "lib/hftrain/arguments/import/accelerate.cpp", 'add(key, key, (*mapping)[key], file_.place(std::string("/deepspeed_config/") + key));',
+      "lib/hftrain/arguments/import/accelerate_sections.cpp", 'add(key, key, (*mapping)[key], file_.place(std::string("/deepspeed_config/") + key));',
       'add(key, key, (*mapping)[key], file_.place("/deepspeed_config"));',
       tests=["arguments: a DeepSpeed file that is not there is told with the line of the Accelerate file that names it"],
       says=r"4:26")
@@ -116,7 +116,7 @@ fault("agent 0 listens where it is looked for, whatever --local_addr says",
       says=r"FAILED: --local_addr of agent 0|still running")
 
 fault("--local_addr of a job without other machines is taken without a word",
-      "launcher/environments/find_membership.cpp", "membership_.agents == 1 && launch_.local_addr &&", "membership_.agents == 0 && launch_.local_addr &&",
+      "launcher/environments/find_membership.cpp", "if (membership_.agents != 1 || origins_", "if (membership_.agents != 0 || origins_",
       tests=["launcher: an address of this machine that nobody asks for is told"],
       says=r"notices")
 
@@ -160,3 +160,169 @@ fault("a hint names an option that does not exist",
       "lib/hftrain/arguments/rules/training_rules.cpp", '"--bf16_full_eval, or neither"', '"--bf16_all_eval, or neither"',
       tests=["arguments: every option that a message names exists, and neither it nor the word behind it is planned or refused"],
       says=r"--bf16_all_eval")
+
+STAGES_AND_DEVICES = "arguments: keys that act in another stage or on NVMe only are told where they do nothing"
+LAUNCH_FLAGS = "arguments: flags of accelerate launch for stage 3 and NVMe are told where they do nothing"
+BESIDE_OTHERS = "arguments: a flag that was given and does nothing beside the others is told, once it would act it is not"
+
+fault("DeepSpeed's keys of NVMe beside another device are taken without a word",
+      "lib/hftrain/arguments/import/deepspeed_zero.cpp", 'if (device == "nvme") return;', "if (!device.empty()) return;",
+      tests=[STAGES_AND_DEVICES], says=r"nvme_path \(beside device nvme only\)")
+
+fault("DeepSpeed's keys of NVMe are told although the state goes there",
+      "lib/hftrain/arguments/import/deepspeed_zero.cpp", 'if (device == "nvme") return;\n    for', "if (device.empty()) return;\n    for",
+      tests=[STAGES_AND_DEVICES], says=r"CHECK_FALSE")
+
+fault("DeepSpeed's keys of stage 3 below it are taken without a word",
+      "lib/hftrain/arguments/import/deepspeed_zero.cpp", "if (stage_ == 3) return;\n    const std::string why", "if (stage_ >= 0) return;\n    const std::string why",
+      tests=[STAGES_AND_DEVICES], says=r"stage3_param_persistence_threshold \(in stage 3 only\)")
+
+fault("zero3_save_16bit_model below stage 3 is taken without a word",
+      "lib/hftrain/arguments/import/deepspeed.cpp", "if (whole == true) note(", "if (whole == 3) note(",
+      tests=[LAUNCH_FLAGS], says=r"zero3_save_16bit_model has no effect")
+
+fault("a folder of NVMe beside another device is taken without a word",
+      "lib/hftrain/arguments/import/deepspeed.cpp", 'if (named && device.value_or("none") != "nvme")', 'if (named && device.value_or("none") == "disk")',
+      tests=[LAUNCH_FLAGS], says=r"offload_optimizer_nvme_path has no effect")
+
+fault("options of pushing without --push_to_hub are taken without a word",
+      "lib/hftrain/arguments/rules/effect_rules.cpp", "return !o.arguments.hub.push_to_hub && std::any_of", "return o.arguments.hub.push_to_hub && std::any_of",
+      tests=[BESIDE_OTHERS], says=r"hub_model_id")
+
+fault("test data without --do_predict are taken without a word",
+      "lib/hftrain/arguments/rules/effect_rules.cpp", "return !o.arguments.run.do_predict && (chosen", "return o.arguments.run.do_predict && (chosen",
+      tests=[BESIDE_OTHERS], says=r"test_file")
+
+fault("a column of lengths that nothing looks at is taken without a word",
+      "lib/hftrain/arguments/rules/effect_rules.cpp", 'return chosen(o, "length_column_name") && !looks_at_lengths', 'return chosen(o, "length_column_name") && looks_at_lengths',
+      tests=[BESIDE_OTHERS], says=r"length_column_name")
+
+fault("use_parallelism_config without sizes is taken without a word",
+      "lib/hftrain/arguments/import/parallelism_config.cpp", "if (used() && !sizes_.replicate && !sizes_.shard)", "if (used() && sizes_.replicate && !sizes_.shard)",
+      tests=["arguments: what does nothing in a parallelism_config is told"], says=r"use_parallelism_config has no effect")
+
+fault("back ends of a parallelism_config are taken without a word",
+      "lib/hftrain/arguments/import/parallelism_config.cpp", "return idle_.push_back(key", "return void(key",
+      tests=["arguments: what does nothing in a parallelism_config is told"], says=r"keys of parallelism_config have no effect here")
+
+fault("a launcher without a host file is taken without a word",
+      "lib/hftrain/arguments/import/launch.cpp", 'if (!named && !started && given("launcher")', 'if (named && !started && given("launcher")',
+      tests=["arguments: L10: filters choose from a host file, one way at a time"], says=r"launcher has no effect without a host file")
+fault("rows of several labels are smoothed in the plan",
+      "lib/hftrain/plan/resolve_training.cpp", "const bool several = architecture.head() == Head::kSequenceClassification &&", "const bool several = architecture.head() == Head::kQuestionAnswering &&",
+      tests=["plan: labels of question answering, and several of a row, are not smoothed, which is told"],
+      says=r"label_smoothing == 0")
+
+fault("words of the fsdp_ flags are known in capitals alone",
+      "lib/hftrain/arguments/flag.cpp", "return any_case ? to_lower(choice.word) == to_lower(word) : choice.word == word;", "return choice.word == word;",
+      tests=["arguments: words of the flags of accelerate launch are known in any letter case, as in fsdp_config"],
+      says=r"is not one of")
+
+fault("keys of several machines are passed over in silence where there is one",
+      "lib/hftrain/arguments/import/accelerate_layers.cpp", "if (usual) return true;", "if (usual || name.size() > 12) return true;",
+      tests=["arguments: keys about several machines are told to do nothing on one, but for those that are always written"],
+      says=r"told\(")
+
+fault("main_process_port of a file is passed over where there is one machine",
+      "lib/hftrain/arguments/import/accelerate.cpp", 'top_level("main_process_port");', 'if (machines_ > 1) top_level("main_process_port");',
+      tests=["arguments: the port of the main process counts on one machine, and the command line may add machines"],
+      says=r"master_port == 29501")
+
+fault("fp16 beside another mixed_precision is taken without a word",
+      "lib/hftrain/arguments/import/accelerate.cpp", 'if (!newer.empty() && newer != "fp16")', 'if (newer == "fp16")',
+      tests=["arguments: fp16 of an old file is a truth value in any spelling"],
+      says=r"beside\(")
+
+fault("backward_prefetch of a strategy that gathers once is taken without a word",
+      "lib/hftrain/arguments/rules/effect_rules.cpp", "&& !gathers_twice(sharding);", "&& !gathers_twice(sharding) && !shards(sharding);",
+      tests=["arguments: an option of FSDP that does nothing beside the others is told"],
+      says=r"told\(words, backward")
+
+fault("no_shard says nothing of the options that it has no use for",
+      "lib/hftrain/arguments/import/fsdp_rules.cpp", 'if (sharding_.strategy.value_or("") != "no_shard") return;', 'if (sharding_.strategy.value_or("") != "none") return;',
+      tests=["arguments: no_shard tells which options of sharding do nothing with it"],
+      says=r"kBegins|contains\(all")
+
+fault("communication_data_type of stage 0 is taken without a word",
+      "lib/hftrain/arguments/import/deepspeed_zero.cpp", 'if (stage_ == 0 && sharding_.reduce_dtype', 'if (stage_ > 3 && sharding_.reduce_dtype',
+      tests=["arguments: communication_data_type is told to do nothing in stage 0, where DDP reduces in the weights' type"],
+      says=r"told\(")
+
+fault("save_only_model is taken with LOCAL_STATE_DICT",
+      "lib/hftrain/arguments/rules/training_rules.cpp", 'sharding.state_dict.value_or("full") != "full";', 'sharding.state_dict.value_or("full") == "sharded";',
+      tests=["arguments: rule T8: save_only_model does not go with weights in parts"],
+      says=r"in parts exclude each other")
+
+fault("a passive log level leaves the progress bar whatever TRANSFORMERS_VERBOSITY says",
+      "lib/hftrain/arguments/derive.cpp", "wanted_log_level(logging.log_level, environment_, LogLevel::kInfo)", "log_level_named(logging.log_level, LogLevel::kInfo)",
+      tests=["arguments: values that follow from others"], says=r"disable_tqdm == hides")
+
+fault("activation_checkpointing_offload of accelerate launch is taken without a version",
+      "lib/hftrain/arguments/import/fsdp_rules.cpp", "settings_.version.value_or(launch_alone ? 1 : 2)", "settings_.version.value_or(2)",
+      tests=["arguments: rule F13: activations are offloaded where they are computed again, in version 2"],
+      says=r"mistakes\(launch\)|belongs to version 2")
+
+fault("ACCELERATE_DEBUG_MODE=1 is taken without a word",
+      "lib/hftrain/arguments/import/environment.cpp", 'if (is_switched_on(environment_, "ACCELERATE_DEBUG_MODE"))', 'if (is_true(environment_, "ACCELERATE_DEBUG_MODE"))',
+      tests=["arguments: variables of accelerate that nothing here reads are told, in every spelling of a truth value"],
+      says=r"has no effect")
+
+fault("variables of DeepSpeed are taken without a word where FSDP is announced",
+      "lib/hftrain/arguments/import/environment.cpp", 'say_unused(of_deepspeed_alone(), ', 'say_unused({}, ',
+      tests=["arguments: of a launch by FSDP the variables of DeepSpeed are told to be unused, and the other way round"],
+      says=r"of_fsdp")
+
+fault("the port of c10d is taken without a word",
+      "lib/hftrain/arguments/import/launch.cpp", '.what = "rdzv_endpoint names no port: it is "', '.what = "rdzv_endpoint is "',
+      tests=["arguments: an endpoint without a port has that of c10d, also of an Accelerate file, which is told"],
+      says=r"names no port")
+
+fault("the form of checkpoints beside an adapter is taken without a word",
+      "lib/hftrain/plan/resolve_adapter.cpp", 'if (plan.strategy.state_dict == "full" || ', 'if (plan.strategy.state_dict != "full" || ',
+      tests=["plan: beside an adapter the form of checkpoints is told to do nothing, and the plan says that it is saved whole"],
+      says=r"has no effect beside an adapter|STATE_DICT")
+
+fault("a form of checkpoints that accelerate filled in is told to have no effect beside an adapter",
+      "lib/hftrain/plan/resolve_adapter.cpp", " || asked.state_dict_filled_in) return;", ") return;",
+      tests=["plan: beside an adapter the form of checkpoints is told to do nothing, and the plan says that it is saved whole"],
+      says=r"launched\(\{\}\)")
+
+fault("zero3_init_flag below stage 3 is taken without a word",
+      "lib/hftrain/arguments/import/deepspeed.cpp", "if (asked == in_parts) return;", "if (asked == in_parts || !in_parts) return;",
+      tests=["arguments: zero3_init_flag is told where it says something else than the stage does"],
+      says=r"counts as false")
+
+fault("the slots of a host file take the place of what --gpu_ids chose",
+      "lib/hftrain/arguments/import/visible_gpus.cpp", "ids ? choose_from(*slots, *ids) : MaskChoice{{*slots}, std::nullopt};", "ids && slots->empty() ? choose_from(*slots, *ids) : MaskChoice{{*slots}, std::nullopt};",
+      tests=["arguments: gpu_ids chooses among the slots of a host file, which take the place of another mask, as is told"],
+      says=r"gpu_ids")
+
+fault("the slots of a host file take the place of another mask without a word",
+      "lib/hftrain/arguments/import/visible_gpus.cpp", "if (on_gpus && before && *before != *slots)", "if (!on_gpus && before && *before != *slots)",
+      tests=["arguments: gpu_ids chooses among the slots of a host file, which take the place of another mask, as is told"],
+      says=r"told|is not used")
+
+fault("gpu_ids beside a host file's slots is refused by a mask that gives way to them",
+      "lib/hftrain/arguments/import/visible_gpus.cpp", "return read && (!launch.include.empty() || !launch.exclude.empty());", "return read && launch.include.empty() && launch.exclude.empty();",
+      tests=["arguments: a mask that slots of a host file replace refuses no gpu_ids"],
+      says=r"there is no GPU '1'")
+
+fault("nodes wait for one whose slots lack a GPU of --gpu_ids",
+      "apps/hftrain/commands/train.cpp", "    } catch (const arguments::InvalidArguments& invalid) {\n      return refuse(context, invalid);\n    }\n", "    } catch (const arguments::InvalidArguments&) {\n      throw;\n    }\n",
+      tests=["runs: machines: wrong starts are named in time"],
+      says=r"a GPU that one machine's slots lack")
+
+fault("gpu_ids takes the place of a mask of a file's env: without a word",
+      "lib/hftrain/arguments/import/visible_gpus.cpp", "if (before && *before != chosen)", "if (before && *before == chosen)",
+      tests=["arguments: what gpu_ids makes of a mask that is there is told"],
+      says=r"is not used")
+
+fault("JSON of a flag of generate that does not parse is said to be a damaged file",
+      "lib/hftrain/generation/settings.cpp", "  } catch (Error& error) {  // whose way out is that of a file", "  } catch (std::bad_alloc&) {\n    Error error(ExitCode::kUsage, word);",
+      tests=["generation: what is no JSON on the command line is not said to be a damaged file"],
+      says=r"quotes of the shell")
+
+fault("hysteresis of a fixed loss scale is taken without a word",
+      "lib/hftrain/arguments/import/deepspeed_training.cpp", 'file.keys.tell_idle("/fp16/hysteresis"', 'if (!scales) file.keys.tell_idle("/fp16/hysteresis"',
+      tests=["arguments: what moves the loss scale is told to do nothing where it is fixed, and where the run is not in fp16"],
+      says=r"idle\(|told\(")

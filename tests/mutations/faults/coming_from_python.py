@@ -22,6 +22,6 @@ fault("rows of tokens that were prepared for other completions are taken again",
       says=r"completion_only_loss True changes")
 
 fault("a checkpoint of the Trainer is replaced by one of the same step",
-      "launcher/front/output_stage.cpp", "  refuse_others_checkpoints(inputs);\n  const OutputState", "  const OutputState",
+      "launcher/front/output_stage.cpp", "return begin_anew(inputs);\n  refuse_others_checkpoints(inputs);\n", "return begin_anew(inputs);\n",
       tests=["runs: migration: checkpoints of the trainer are left alone"],
       says=r"ended with")

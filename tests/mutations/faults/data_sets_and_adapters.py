@@ -20,6 +20,11 @@ fault("a row of one token is thought to teach",
       tests=["tasks: instruction data: rows that teach nothing are counted, nothing but such rows refused"],
       says=r"single tokens")
 
+fault("what an encoder says of all rows is lost beside their lengths",
+      "lib/hftrain/data/length_column.cpp", "  void check_all() const override { inner_->check_all(); }\n", "",
+      tests=["data: what an encoder says of all rows it says beside lengths, too"],
+      says=r"check_all")
+
 fault("the adapter's file lacks the copies that peft looks for",
       "lib/hftrain/checkpoint/weights.cpp", "for (const SavedCopy& copy : copies) add(copy.parameter, copy.alias);",
       "for (const SavedCopy& copy : copies) static_cast<void>(copy);",

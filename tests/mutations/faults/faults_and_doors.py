@@ -94,10 +94,16 @@ fault("text of others goes to the terminal as it came",
       says=r"title")
 
 fault("a worker's second signal within two seconds costs the save",
-      "lib/hftrain/trainer/stop_request.cpp", "return before != 0 && now - before >= int64_t{StopRequest::kOneWishSeconds} * 1'000'000'000;",
-      "return before != 0;",
+      "lib/hftrain/trainer/stop_request.cpp", "return now - first >= int64_t{StopRequest::kOneWishSeconds} * 1'000'000'000;",
+      "return true;",
       tests=["trainer: a service manager that signals a worker twice at once does not lose its save"],
       says=r"worker\.finish\(true\) == kSaves")
+
+fault("who signals a worker again and again puts off his second wish",
+      "lib/hftrain/trainer/stop_request.cpp", "int64_t first = 0;  // stays: who asks again and again does not put his second wish off\n  if (g_others_asked_at.compare_exchange_strong(first, now)) return false;",
+      "const int64_t first = g_others_asked_at.exchange(now);\n  if (first == 0) return false;",
+      tests=["trainer: somebody else who asks again and again does not put off his second wish"],
+      says=r"worker\.finish\(true\) == kLost")
 
 fault("a stop that comes from the launcher and from elsewhere is two wishes",
       "lib/hftrain/trainer/stop_request.cpp", "return g_parent_has_asked.exchange(true);",
@@ -158,6 +164,16 @@ fault("trash that cannot be removed ends training",
       tests=["storage: trash that cannot be removed is told, ends nothing and is tried again",
              "storage: a replaced checkpoint that cannot be removed does not come back"],
       says=r"cannot remove|unexpected exception")
+
+fault("a folder that cannot be listed behind a save ends training",
+      "lib/hftrain/storage/checkpoint_folder.cpp", "  } catch (const Error&) {\n    return {};\n  }", "  } catch (const Error&) {\n    throw;\n  }",
+      tests=["storage: behind a save a folder that cannot be listed is a warning"],
+      says=r"cannot list|unexpected exception")
+
+fault("a run does not try again to remove what it could not",
+      "lib/hftrain/trainer/saving.cpp", "  for (const std::string& warning : storage::remove_trash(files_, plan_.output_dir))\n    events_.message(LogLevel::kWarning, warning);\n", "",
+      tests=["trainer: trash that was there goes with the next save, whether or not there is a limit"],
+      says=r"leftovers_in\(plan\.output_dir\)\.empty")
 
 fault("a checkpoint is replaced before the new one was read back",
       "lib/hftrain/storage/checkpoint_folder.cpp", "  own.sync_names();\n  read_back(threads, progress);", "  own.sync_names();\n  static_cast<void>(threads);\n  static_cast<void>(progress);",
@@ -229,6 +245,11 @@ fault("a name in the host file may be an option of ssh",
       tests=["launcher: a name that the remote shell would take for an option starts nothing"],
       says=r"begins with '-'|nothing was refused|FAIL")
 
+fault("slots that a filter chose are no GPUs of a machine that was started by hand",
+      "launcher/ssh/machine_start.cpp", "return here.chosen ? std::optional(mask_of(here)) : std::nullopt;", "return std::nullopt;",
+      tests=["launcher: no_ssh takes the numbers of machines and ranks from the host file"],
+      says=r"0,2")
+
 fault("secrets stand in plans, files and printed forms",
       "lib/hftrain/base/secrets.cpp", "return names_secret(variable) ? placeholder(variable) : without_password(value);",
       "return names_secret(variable) ? value : without_password(value);",
@@ -273,7 +294,7 @@ fault("workers and what they start know the secret of the job",
       says=r"no worker has the secret")
 
 fault("what is no error of this program's own ends a follower as a lost worker",
-      "lib/hftrain/base/caught_error.cpp", "return Error(ExitCode::kHostMemory, \"the host is out of memory\");", "return Error(ExitCode::kWorkerLost, \"the host is out of memory\");",
+      "lib/hftrain/base/caught_error.cpp", "return out_of_host_memory(", "return Error(ExitCode::kWorkerLost, ",
       tests=["base: whatever was thrown becomes an error with an exit code of its own"],
       says=r"kHostMemory")
 
@@ -282,6 +303,108 @@ fault("files that a killed run was writing stay in its output folder",
       tests=["storage: what a killed write left is removed from an output folder, and nothing else",
              "runs: question answering: answers of a killed evaluation are gone at the next start"],
       says=r"lines\.size\(\) == 2|FAILED: the next start says what it removes")
+
+fault("who looks whether a folder is in use holds a run off",
+      "lib/hftrain/storage/run_directory.cpp", "if (late || !others_only_look(file)) throw", "if (late || file) throw",
+      tests=["storage: who looks whether a folder is in use holds no run off"],
+      says=r"refused == 0")
+
+fault("a lock on a folder that was moved aside counts",
+      "lib/hftrain/storage/run_directory.cpp", "if (late || is_still_at(file, path)) return file;", "return file;",
+      tests=["storage: a lock on a folder that was moved aside in between is none"],
+      says=r"RunLock")
+
+fault("a folder that another start takes back while it is made ends a run",
+      "lib/hftrain/storage/run_directory.cpp", "if (!may_pass || tried == kTries)", "if (!may_pass || tried >= 1)",
+      tests=["storage: a run that takes its folders back hinders no start beside it"],
+      says=r"cannot create folder|WNOHANG")
+
+fault("a lock that cannot be had leaves the folders that were made for it",
+      "lib/hftrain/storage/run_directory.cpp", "    remove_empty_folders(made_, path_);\n", "    remove_empty_folders({}, path_);\n",
+      tests=["storage: a lock that cannot be had leaves no empty folders"],
+      says=r"names_below\(folder\.path\(\)\)")
+
+fault("what a run reads is moved aside with the old one",
+      "launcher/front/output_stage.cpp", "if (!path.empty() && lies_in(path, inputs.output_dir)) moved", "if (path.size() > 99999 && lies_in(path, inputs.output_dir)) moved",
+      tests=["front: what a run reads is not moved aside with the old one",
+             "runs: before a run: the folder is looked at before the data are prepared"],
+      says=r"what the run reads lies|\(--model_name_or_path\)")
+
+fault("the token cache that a run reads is moved aside with the old one",
+      "launcher/front/output_stage.cpp", "  paths.emplace_back(token_cache(inputs), kTokenCache);\n", "  static_cast<void>(token_cache(inputs));\n",
+      tests=["front: what a run reads is not moved aside with the old one"],
+      says=r"the token cache")
+
+fault("a run that was to go on begins anew without a word",
+      "launcher/front/output_stage.cpp", "if (!asked || storage::list_checkpoints(inputs.output_dir).empty()) return {};", "if (!asked || asked) return {};",
+      tests=["front: that a run begins anew although it was to go on is told"],
+      says=r"notices\.size\(\) == 1")
+
+fault("what a run reads through a link that is moved is missed",
+      "launcher/front/output_stage.cpp", "if (link && inside(next)) return true;", "if (link && inside(next) && !link) return true;",
+      tests=["front: a checkpoint in the folder that is moved aside is refused, by whatever links it is named"],
+      says=r"lies in the folder that is moved aside")
+
+fault("an old run stays aside when no new one begins",
+      "launcher/front/output_stage.cpp", "  if (!moved_.empty()) move_back();\n", "",
+      tests=["front: an old run that was moved aside comes back unless ranks begin",
+             "runs: machines: an old run comes back when no new one begins"],
+      says=r"moved the old run back|the old run is where it was")
+
+fault("a stop signal leaves the old run aside",
+      "apps/hftrain/commands/train.cpp", "if (job.alone()) stop.emplace();", "static_cast<void>(stop);",
+      tests=["runs: before a run: a stop before ranks begin moves the old run back"],
+      says=r"moved the old run back")
+
+fault("the second signal of one wish ends a front program that tidies up",
+      "launcher/front/stop_flag.cpp", "const bool same_wish = signal != SIGINT &&", "const bool same_wish = signal == SIGINT &&",
+      tests=["front: two signals of one wish end no front program at once, a second Ctrl-C does"],
+      says=r"status_after")
+
+fault("an old run stays aside where the new folder cannot be locked",
+      "lib/hftrain/storage/run_directory.cpp", "if (!rename_folder(target, folder)) error.context(", "error.context(",
+      tests=["storage: an old run is not left aside where the new folder cannot be locked"],
+      says=r"old-1")
+
+fault("no old run steps aside on a file system that only renames",
+      "lib/hftrain/storage/run_directory.cpp", "return errno == EINVAL && rename_to_taken_name(from, to);", "return errno == EXDEV && rename_to_taken_name(from, to);",
+      tests=["storage: an old run steps aside and comes back where a file system only renames"],
+      says=r"told == 'y'")
+
+fault("an old run stays aside, unsaid, where its folder cannot be synced",
+      "lib/hftrain/storage/run_directory.cpp", "    try {\n      sync_name(target);\n", "    sync_name(target);\n    try {\n",
+      tests=["storage: a folder that cannot be synced keeps no old run aside"],
+      says=r"old-1")
+
+fault("what another run has begun goes with the start of a run that never did",
+      "lib/hftrain/storage/run_directory.cpp", "if (lock.is_in_place() && holds_only_a_start(folder)) remove_start", "if (holds_only_a_start(folder)) remove_start",
+      tests=["storage: what another run has begun in the place of this one's folder stays"],
+      says=r"plan\.json")
+
+fault("a run that never began takes another one's lock with it",
+      "lib/hftrain/storage/run_directory.cpp", "if (!made_.empty() && !is_in_place()) made_.clear();", "",
+      tests=["storage: what has the place of a run that never began is not taken back with it"],
+      says=r"names_below\(output\)|RunLock")
+
+fault("a run that never began leaves its lock",
+      "launcher/front/output_stage.cpp", "if (!begun_) lock_.take_back();", "",
+      tests=["runs: before a run: a run that never began leaves nothing"],
+      says=r"no folder is left")
+
+fault("nodes go on from different checkpoints",
+      "launcher/front/job.cpp", "if (there != own) throw another_checkpoint(", "if (agent < 0) throw another_checkpoint(",
+      tests=["runs: machines: all nodes go on from one checkpoint"],
+      says=r"end it with 4")
+
+fault("what a node says of itself makes its checkpoint of the Trainer's another one",
+      "launcher/front/output_stage.cpp", "hash_bytes(trainers_course(folder))", 'hash_file(folder + "/trainer_state.json")',
+      tests=["front: a checkpoint of the Trainer's is the same on every node that it was saved on, another run's is not"],
+      says=r"== first")
+
+fault("a checkpoint that moves aside is known by its plain path alone",
+      "launcher/front/output_stage.cpp", "fs::is_symlink(next, error) && ++links <= kMostLinks;", "fs::is_symlink(next, error) && ++links > kMostLinks;",
+      tests=["front: a checkpoint in the folder that is moved aside is refused, by whatever links it is named"],
+      says=r"lies in the folder")
 
 fault("empty training data of labels are told without their file",
       "lib/hftrain/data/split_builder.cpp", "    throw error.where(paths.front() +\n", "    throw error.where(\"the column of the labels\" +\n",
@@ -304,8 +427,8 @@ fault("a variable of env: that is warned of as idle is set all the same",
       says=r"exported_environment")
 
 fault("agent 0 hears nobody while the file system of the output folder hangs",
-      "apps/hftrain/commands/train.cpp", 'job.run_in_background([&] { trains = resolve_plan(inputs, estimate, "").do_train; });',
-      'trains = resolve_plan(inputs, estimate, "").do_train;',
+      "apps/hftrain/commands/train.cpp", 'job.run_in_background([&] { plan = resolve_plan(inputs, estimate, ""); });',
+      'plan = resolve_plan(inputs, estimate, "");',
       tests=["runs: machines: a file system that hangs before training loses no machine"],
       says=r"both machines end with 0")
 
@@ -336,6 +459,16 @@ fault("whoever knocks fast enough keeps the hub from everything else",
       HUB, "accepted < kAcceptedAtOnce; ++accepted", "accepted < 1000 * kAcceptedAtOnce; ++accepted",
       tests=["launcher: who knocks faster than anybody can answer leaves the hub time for the others"],
       says=r"at_once <= 100")
+
+fault("a follower tells every update of every rank",
+      "launcher/control/follower.cpp", "if (event.kind == plan::WorkerEvent::Kind::kStep && event.rank != 0) {", "if (event.kind == plan::WorkerEvent::Kind::kStep && event.rank < 0) {",
+      tests=["launcher: a follower tells the newest update of a rank once a second, and a stack when it has changed"],
+      says=r"heard\.updates <= ")
+
+fault("a follower tells every stack every second",
+      "launcher/control/follower.cpp", "if (stack != stacks_[rank]) changed", "if (stack != stacks_[rank] || stack.empty() || !stack.empty()) changed",
+      tests=["launcher: a follower tells the newest update of a rank once a second, and a stack when it has changed"],
+      says=r"heard\.stacks <= 2")
 
 fault("all that a login shell writes before the front program is there is kept",
       "launcher/ssh/host_job.cpp", "machine.greeting.erase(0, machine.greeting.size() - kept);", "static_cast<void>(kept);",
@@ -373,3 +506,22 @@ fault("a thread that verifies and has no memory ends the process",
       "lib/hftrain/storage/manifest.cpp", "helpers.emplace_back(help);", "helpers.emplace_back(work);",
       tests=["storage: a thread of a verification that has no memory ends it with that reason"],
       says=r"SIGABRT")
+
+fault("a checkpoint that is not there is refused without a reason",
+      "apps/hftrain/commands/checkpoint.cpp", '        .why("a checkpoint is verified by the manifest in its folder")\n', "",
+      tests=["runs: every error of the sources has its parts"],
+      says=r"checkpoint\.cpp:\d+ has where, why and hint")
+
+fault("every batch ahead has a thread of its own",
+      "lib/hftrain/trainer/loader_threads.cpp", "if (threads_.size() < std::min(wanted, most_))", "if (threads_.size() < std::max(wanted, most_))",
+      tests=["trainer: as many threads as there are workers make all batches that are ahead, in their order"],
+      says=r"threads\(\)\.size\(\) == 2|most\(\) == 2")
+fault("a search for a micro-batch deletes what an earlier one has given up",
+      "launcher/front/batch_search.cpp", "for (int n = 2; path_exists(folder); ++n) folder = wanted + '.' + std::to_string(n);", "std::filesystem::remove_all(folder);",
+      tests=["front: checkpoints that an earlier search gave up stay where they are"],
+      says=r"places == ")
+
+fault("a node that has another checkpoint than node 0 writes its plan into that run",
+      "launcher/front/follow_stage.cpp", "if (checkpoint != CheckpointMark{message.step, message.files}) {", "if (checkpoint.step < 0) {",
+      tests=["runs: machines: all nodes go on from one checkpoint"],
+      says=r"before anything of that run is replaced")

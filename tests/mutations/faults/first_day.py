@@ -79,6 +79,26 @@ fault("a smoke run takes all data of the user",
       tests=["front: small data are taken as they are, and of large data the first rows"],
       says=r"cut ==")
 
+fault("a smoke run does not cut the user's data",
+      "launcher/front/smoke.cpp", 'add("--train_file", cut(data.train_file, data::Split::kTrain, kMostTrainingBytes));', 'add("--train_file", data.train_file);',
+      tests=["runs: smoke: the users model data and folders"],
+      says=r"ended with 4", seconds=300)
+
+fault("a smoke run leaves runs where the user's trackers keep theirs",
+      "launcher/front/smoke.cpp", "environment.set(std::string(place.variable), folder_ + '/' + std::string(place.tracker));", "static_cast<void>(place);",
+      tests=["runs: smoke: the users model data and folders"],
+      says=r"it wrote where real runs are", seconds=300)
+
+fault("a tracker whose place a file exports is written to by a smoke run",
+      "launcher/front/smoke_flags.cpp", "return place.tracker == tracker && parsed_", "return place.tracker.empty() && parsed_",
+      tests=["front: a tracker whose place a file exports is left out, with a word; the others get a place of the check"],
+      says=r"placed\.yaml")
+
+fault("what the file system throws in a smoke check is not told as that check's",
+      "launcher/front/smoke.cpp", "    } catch (...) {  // the file system's among them\n      const Error error = error_of(std::current_exception());\n", "    } catch (const Error& error) {\n",
+      tests=["runs: smoke: a planted defect is found"],
+      says=r"planted: the resumed run equals the straight one", seconds=300)
+
 fault("a smoke run takes a run from scratch for a resumed one",
       "launcher/front/smoke.cpp", 'return last.at("steps") == left ? ""', 'return last.at("steps") >= left ? ""',
       tests=["runs: smoke: a planted defect is found"],
@@ -164,17 +184,17 @@ fault("a block of no tokens is taken",
       says=r"is not a whole number >= 2")
 
 fault("an empty CUDA_VISIBLE_DEVICES counts as one GPU for gpu_ids",
-      "lib/hftrain/arguments/import/accelerate.cpp", "if (mask && (trim(*mask).empty() || trim(*mask).front() == '-')) return;", "",
+      "lib/hftrain/arguments/import/visible_gpus.cpp", "return mask && (trim(*mask).empty() || trim(*mask).front() == '-');", "return mask && mask->size() > 99;",
       tests=["arguments: gpu_ids chooses nothing from a mask that hides every GPU, nor for ranks on the CPU"],
       says=r"exported_environment\.empty|there is no GPU")
 
 fault("gpu_ids makes a mask for ranks on the CPU",
-      "lib/hftrain/arguments/import/accelerate.cpp", "if (outcome.arguments.device.use_cpu) return;\n  const std::optional<std::string> mask", "const std::optional<std::string> mask",
+      "lib/hftrain/arguments/import/visible_gpus.cpp", "if (outcome.arguments.device.use_cpu) {", "if (outcome.arguments.device.use_cpu && outcome.notes.size() > 99) {",
       tests=["arguments: gpu_ids chooses nothing from a mask that hides every GPU, nor for ranks on the CPU"],
       says=r'"--gpu_ids", "0,1", "--use_cpu"')
 
 fault("distributed_type MULTI_GPU of a file asks for no GPU",
-      "lib/hftrain/arguments/import/accelerate.cpp", 'if (kind_ == "MULTI_GPU") add("multi_gpu", "distributed_type", "true", where);', "",
+      "lib/hftrain/arguments/import/accelerate.cpp", 'if (kind_ == "MULTI_GPU") file_.add("multi_gpu", "distributed_type", "true", where);', "",
       tests=["arguments: distributed_type MULTI_GPU asks for GPUs as --multi_gpu does, unless the run is on the CPU"],
       says=r"asks\(file\.outcome\(\)\)")
 
@@ -229,3 +249,18 @@ fault("a header includes all of LibTorch, which every source behind it reads",
       "lib/hftrain/cuda/nccl_backend.h", "#pragma once\n", "#pragma once\n\n#include <torch/torch.h>\n",
       tests=["architecture: no header includes torch/torch.h or torch/all.h"],
       says=r"nccl_backend\.h includes torch/torch\.h")
+
+fault("a family of a plug-in, which keeps nothing of a text, is given its newest token alone",
+      "lib/hftrain/models/own_family.cpp", "bool remembers() const noexcept override { return false; }", "bool remembers() const noexcept override { return true; }",
+      tests=["models: texts of a family that remembers nothing are read whole for each token"],
+      says=r"scores\[")
+
+fault("a text that is read whole is scored behind its padding",
+      "lib/hftrain/models/objective.cpp", "const at::Tensor index = places.view({-1, 1, 1})", "const at::Tensor index = (places * 0 + (head.hidden.size(1) - 1)).view({-1, 1, 1})",
+      tests=["models: texts of a family that remembers nothing are read whole for each token"],
+      says=r"scores\[")
+
+fault("hftrain generate takes a plug-in that does nothing for the model",
+      "apps/hftrain/commands/generate_model.cpp", "if (model.plugin) require_family_of(*model.plugin, *model.architecture);", "if (model.plugin && flags.model.empty()) require_family_of(*model.plugin, *model.architecture);",
+      tests=["runs: plug-ins built against the installed tree do what their page says"],
+      says=r"--plugin does nothing here", seconds=600)

@@ -16,6 +16,11 @@ fault("a store without an answer is asked for each file, and five times for all"
       tests=["hub: a store that says nothing is left with the first file"],
       says=r"20 == 2|ended with")
 
+fault("a token that the Hub does not know may not write, where the repository's owner is named",
+      PUSH, "if (made.status == 401) throw token_not_taken(api, made);", "",
+      tests=["runs: push: names branches and tokens are found"],
+      says=r"ended with 4, not 2")
+
 fault("a refusal is read as long as it comes",
       "lib/hftrain/http/exchange.cpp", "return piece.size() <= room || enough();", "return true;",
       also=[("lib/hftrain/http/exchange.cpp", "return monotonic_seconds() - answered_at_ < most || enough();", "return most > 0;")],
@@ -99,3 +104,8 @@ fault("a data set of pickles and a README is fetched without its rows",
       "(chosen.taken.empty() || std::none_of(chosen.taken.begin(), chosen.taken.end(), [](const RemoteFile& file) { return may_have_rows(file) || !file.path.empty(); }))",
       tests=["hub: chosen files: a data set whose rows are all pickles is refused, whatever tells of it"],
       says=r"[Nn]o exception was thrown|CHECK_THROWS_AS")
+
+fault("every push that is left waits for a server that says nothing",
+      "launcher/front/hub_pusher.cpp", "given_up_ = ending_ && api && api->met_silence();", "",
+      tests=["front: a server that says nothing at the end costs its seconds once, whatever is left to push"],
+      says=r"connections", seconds=60)

@@ -10,6 +10,11 @@ fault("the cores of a GPU of the table are those of the whole machine",
       tests=["plan: machines x GPUs x name, with the memory, capability and cores of the table"],
       says=r"cores")
 
+fault("the plan counts the gradients of one unit on their way",
+      "lib/hftrain/plan/rank_memory.cpp", "before += order[i - back].gradients;", "before += 0 * order[i - back].gradients;",
+      tests=["plan: gradients of three units are there at once, each in the type that it has by then"],
+      says=r"embeddings")
+
 fault("prune removes entries that a run uses",
       "lib/hftrain/data/cache_entries.cpp", "if (removal.answer() == CacheRemoval::Answer::kInUse) {", "if (entry.key.empty()) {",
       tests=["data: an entry in use is never removed, and goes when its user is gone",

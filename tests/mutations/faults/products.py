@@ -9,3 +9,39 @@ fault("a second pair of tiles is added to the first one's place",
       "lib/hftrain/nn/cpu/tile_kernel.cpp", "_tile_dpbf16ps(3, 5, 7);", "_tile_dpbf16ps(3, 5, 6);",
       tests=["nn: product: tiles round float32 on its way and multiply whatever way matrices lie"],
       says=r"worst_of|tolerance")
+
+fault("products of bfloat16 are left to the loops of LibTorch",
+      "lib/hftrain/nn/product.cpp", "constexpr int64_t kWorthWidening = int64_t{1} << 13;", "constexpr int64_t kWorthWidening = int64_t{1} << 62;",
+      tests=["nn: product: every product of bfloat16 that is worth it is widened where LibTorch has only loops for it"],
+      says=r"equal")
+
+fault("float32 weights are multiplied with bfloat16 as they are, unrounded",
+      "lib/hftrain/nn/widened.cpp", "  return matrix.to(at::kBFloat16).to(at::kFloat);", "  return matrix.to(at::kFloat);",
+      tests=["nn: product: what is widened is multiplied whatever way matrices lie, strip by strip"],
+      says=r"worst_of|tolerance")
+
+fault("no rows of bfloat16 meet weights of another type",
+      "lib/hftrain/nn/product.cpp", "         x.numel() > 0 && has_bfloat16_products();", "         has_bfloat16_products();",
+      tests=["nn: product: no rows in bfloat16 over float32 weights are none behind them, with gradients of zeros"],
+      says=r"unexpected exception")
+
+fault("attention of bfloat16 that is widened keeps its operands in float32",
+      "lib/hftrain/nn/attention.cpp", "ctx->save_for_backward({query, key, value, given",
+      "ctx->save_for_backward({query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat), given",
+      tests=["nn: Attention of bfloat16 that is widened keeps its operands as they are for the way back"],
+      says=r"kept->bytes\(\) < ")
+
+fault("what attention keeps in float32 of bfloat16 is in no plan",
+      "lib/hftrain/plan/budget.cpp", "(wide ? block.attended * beside : 0)", "(wide && beside < 0 ? block.attended * beside : 0)",
+      tests=["plan: what attention keeps in float32 where bfloat16 is widened counts, and the weights of the form that has them"],
+      says=r'more\("0.0"\)')
+
+fault("the plan of several machines goes by the processors of the first",
+      "lib/hftrain/plan/resolve.cpp", "{ return topology_of(input, rank).host.widens_bfloat16; });", "{ return rank.rank == 0 && topology_of(input, rank).host.widens_bfloat16; });",
+      tests=["plan: what attention keeps in float32 where bfloat16 is widened counts, and the weights of the form that has them"],
+      says=r"> narrow")
+
+fault("a processor with a part of AVX-512 is taken to multiply bfloat16",
+      "lib/hftrain/machine/host_resources.cpp", ' && has("avx512dq"));', ");",
+      tests=["machine: a processor widens bfloat16 where it lacks what oneDNN asks for, and the first one's flags say so"],
+      says=r"avx512vl")

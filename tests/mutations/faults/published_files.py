@@ -1,7 +1,7 @@
 # Files that others published, which were refused or read otherwise than by their own tools.
 
 fault("stage3_gather_16bit_weights_on_model_save may not be auto",
-      "lib/hftrain/arguments/import/deepspeed_keys.cpp",
+      "lib/hftrain/arguments/import/deepspeed_zero_keys.cpp",
       '     .type = Type::kBool,\n     .automatic = true,\n     .aliases = {"stage3_gather_fp16_weights_on_model_save"',
       '     .type = Type::kBool,\n     .aliases = {"stage3_gather_fp16_weights_on_model_save"',
       tests=["arguments: accelerate fills an auto of stage3_gather_16bit_weights_on_model_save with its own flag"],
@@ -21,23 +21,23 @@ fault("an auto of an offload device is none, whatever the flag of the launch say
       says=r"given twice and differently|needs")
 
 fault("auto of accumulation and clipping in deepspeed_config is no number",
-      "lib/hftrain/arguments/import/accelerate.cpp", "if (automatic || (path &&", "if ((automatic && machines_ == 0) || (path &&",
+      "lib/hftrain/arguments/import/accelerate_sections.cpp", "if (automatic || (path &&", "if ((automatic && kAutomatic.empty()) || (path &&",
       tests=["arguments: auto in deepspeed_config leaves accumulation and clipping to the Trainer's arguments"],
       says=r"mistakes\(\)\.empty|unexpected exception")
 
 fault("an unknown key of an Accelerate file is refused without a reason",
-      "lib/hftrain/arguments/import/accelerate.cpp", 'gone == std::end(kGone) ? "accelerate has no such key there" : gone->why,', 'gone == std::end(kGone) ? "" : "",',
+      "lib/hftrain/arguments/import/accelerate_document.cpp", 'gone == std::end(kGone) ? "accelerate has no such key there" : gone->why,', 'gone == std::end(kGone) ? "" : "",',
       tests=["arguments: an unknown key is refused with a reason and with what to do, also one of older releases"],
       says=r"why: accelerate")
 
 fault("an FSDP file without num_processes is refused",
-      "lib/hftrain/arguments/import/accelerate.cpp", "if (!left_open.written.is_null()) {", "if (left_open.written.is_null() || !left_open.written.is_null()) {",
+      "lib/hftrain/arguments/import/accelerate_layers.cpp", "if (!left_open.written.is_null()) {", "if (left_open.written.is_null() || !left_open.written.is_null()) {",
       tests=["arguments: a file without num_processes takes it from the command line, else means every GPU"],
       says=r"type must be string|leaves the number of ranks")
 
 fault("distributed_type NO takes num_processes for its ranks",
-      "lib/hftrain/arguments/import/accelerate.cpp", 'return add("num_processes", "num_processes", "1", place("num_processes"));',
-      'return add("num_processes", "num_processes", std::to_string(std::max<int64_t>(total, 1)), place("num_processes"));',
+      "lib/hftrain/arguments/import/accelerate.cpp", 'return file_.add("num_processes", "num_processes", "1", file_.place("/num_processes"));',
+      'return file_.add("num_processes", "num_processes", std::to_string(std::max<int64_t>(total, 1)), file_.place("/num_processes"));',
       tests=["arguments: distributed_type NO is one process, whatever num_processes says, and that is told"],
       says=r'nproc_per_node == "1"')
 

@@ -125,3 +125,63 @@ fault("a loss that is no number is as near as the others",
       "tests/apps/runs.py", 'return max(differences) if all(each == each for each in differences) else float("inf")', "return max(differences)",
       tests=["can fail: a difference that is no number"],
       says=r"what is no number is seen")
+
+fault("damaged JSON is refused without a way out",
+      "lib/hftrain/base/json.cpp", "        .where(place(text, error.byte, origin))\n        .why(short_reason(error.what()))\n        .hint(kCorrectIt);",
+      "        .where(place(text, error.byte, origin))\n        .why(short_reason(error.what()));",
+      tests=["base: what the parser says of a broken text does not repeat all of it"],
+      says=r"hint\.empty")
+
+fault("an error whose code is an expression has no way out",
+      "launcher/control/meeting.cpp", '\n        .hint("see to what it says, then start all nodes again");', ";",
+      tests=["runs: every error of the sources has its parts", "launcher: an invalid agent that knows the secret is refused with a proof, whenever it comes"],
+      says=r"meeting\.cpp:\d+ has where, why and hint|try: see to what it says")
+
+fault("a block of one token is trained on where the tokenizer takes no more",
+      "lib/hftrain/plan/resolve_data.cpp", "if (block < 2)", "if (block < 1)",
+      tests=["plan: a block beyond the position embeddings is refused, beyond a rotary model's positions it is not"],
+      says=r"block_size must be 2 or more")
+
+fault("a manifest whose step is a fraction is read",
+      "lib/hftrain/storage/manifest.cpp", 'manifest.step = value.at("step").get<int64_t>();', 'manifest.step = static_cast<int64_t>(value.at("step").get<double>());',
+      tests=["storage: a manifest whose numbers are no whole ones is refused"],
+      says=r"not a valid checkpoint manifest|No exception was thrown")
+
+fault("changed data of a stream are gone on from in silence",
+      "lib/hftrain/plan/identity.cpp", '{"data", plan.data.stream  ? plan.data.stream->identity', '{"data", plan.data.stream  ? std::string("streamed")',
+      tests=["runs: streaming: data that change between attempts are noticed"],
+      says=r"ended with|the changed data are told")
+
+fault("shared memory that cannot be made is told without a place",
+      "lib/hftrain/comm/shm_segment.cpp", 'refused("shared memory cannot be made", where, errno)', 'refused("shared memory cannot be made", "", errno)',
+      tests=["runs: every error of the sources has its parts", "comm: shared memory that the system refuses is told with its rank and its size"],
+      says=r"no part of an error is handed over empty|its segment of")
+
+fault("an answer to a plan leaves out what the checkpoint's files say",
+      "launcher/control/message.cpp", "NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanTaken, path, step, files)", "NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanTaken, path, step)",
+      tests=["launcher: a plan and the answer to it come with each of their members, under their names"],
+      says=r"the hash of its files")
+
+fault("a run that the system does not let start again has no summary",
+      "launcher/front/launch_stage.cpp", "    } catch (...) {\n      // Of several nodes one", "    } catch (const Error&) {\n      // Of several nodes one",
+      tests=["runs: endings: checkpoint that cannot be moved aside", "runs: endings: checkpoint of two nodes that cannot be moved aside"],
+      says=r"the run has a summary")
+
+fault("a starter takes output that nobody reads",
+      "launcher/ssh/host_job.cpp", "machine.process->hold_output(behind);", "machine.process->hold_output(false);",
+      tests=["launcher: a starter whose terminal takes no text leaves output in the pipes and still passes signals on"],
+      says=r"size\(\) < 2'500'000")
+
+fault("a trial of a search is read wherever it stands",
+      "lib/hftrain/search/study.cpp", "if (trial.number != number || !trial.parameters.is_object())", "if (trial.number + number < 0 || !trial.parameters.is_object())",
+      tests=["search: another search in the folder is refused, a damaged one named"],
+      says=r"a trial is out of its place")
+
+fault("hftrain explain leaves a flag's note out",
+      "lib/hftrain/arguments/help.cpp", 'std::string(flag.help) + (flag.note.empty() ? "" : " " + std::string(flag.note))', "std::string(flag.help)",
+      tests=["arguments: explain says no sentence twice about any flag"],
+      says=r"times\(one_line, said\) == 1")
+fault("a rank with a plug-in ends without the destructors of its static objects",
+      "apps/hftrain-worker/main.cpp", "  if (!hftrain::trainer::has_loaded_plugin()) ::_exit(code);\n", "  ::_exit(code);\n",
+      tests=["runs: plug-ins built against the installed tree do what their page says"],
+      says=r"FAILED: its destructors run")

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""What happens to the output folder before a run begins: it is looked at before the data are prepared, and a run that never began
+leaves nothing of its own.
+
+  before_a_run.py [SCENARIO]…     all of them without a word
+"""
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from errors_have_four_parts import parts_of
+from runs import HFTRAIN, Fixture, expect, in_order, run_scenarios
+
+
+def late_mistake(folder):
+    """Rows of which one cannot be used, behind all that is looked at before the preparation."""
+    path = os.path.join(folder, "late.jsonl")
+    with open(path, "w") as file:
+        for _ in range(5000):
+            file.write(json.dumps({"text": "the quick brown fox jumps over the lazy dog"}) + "\n")
+        file.write(json.dumps({"text": 5}) + "\n")
+    return path
+
+
+def content(folder):
+    """Every path below it, with its text."""
+    found = {}
+    for place, folders, files in os.walk(folder):
+        for name in folders:
+            found[os.path.relpath(os.path.join(place, name), folder)] = None
+        for name in files:
+            with open(os.path.join(place, name), "rb") as file:
+                found[os.path.relpath(os.path.join(place, name), folder)] = file.read()
+    return found
+
+
+def refused(fixture, code, said, *words):
+    run = fixture.call(*map(str, words), expect=code)
+    expect(said in run.stderr and parts_of(run.stderr) == [{"what", "where", "why", "try"}], f"'{said}' is said in four parts", run.stderr)
+
+
+def a_run_that_never_began_leaves_nothing(fixture, folder):
+    data, output = late_mistake(folder), os.path.join(folder, "deep", "out")
+    flags = [*fixture.flags(output, "--max_steps", 2, "--save_steps", 2, ranks=1), "--train_file", data]
+    refused(fixture, 4, "late.jsonl:5001", *flags)
+    expect(not os.path.exists(os.path.join(folder, "deep")), "no folder is left", os.listdir(folder))
+
+    os.makedirs(output)
+    with open(os.path.join(output, "notes.txt"), "w") as file:
+        file.write("mine")
+    refused(fixture, 4, "late.jsonl:5001", *flags)
+    expect(content(output) == {"notes.txt": b"mine"}, "a folder that was there stays as it was", content(output))
+
+    fixture.call(*fixture.flags(output, "--max_steps", 2, "--save_steps", 2, ranks=1))
+    before = content(output)
+    refused(fixture, 4, "late.jsonl:5001", *flags, "--overwrite_output_dir")
+    expect(os.listdir(os.path.dirname(output)) == ["out"], "no run is moved aside", os.listdir(os.path.dirname(output)))
+    after = content(output)
+    changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    expect(changed <= {"hftrain/lock"}, "the run that is there stays as it was", changed)
+
+
+def the_folder_is_looked_at_before_the_data_are_prepared(fixture, folder):
+    data, output = late_mistake(folder), os.path.join(folder, "out")
+    fixture.call(*fixture.flags(output, "--max_steps", 2, "--save_steps", 2, ranks=1))
+    flags = [*fixture.flags(output, "--max_steps", 4, ranks=1), "--train_file", data]
+    refused(fixture, 2, "holds another run", *flags, "--seed", 7)
+    refused(fixture, 4, "there is no checkpoint to resume from", *fixture.flags(os.path.join(folder, "new"), ranks=1),
+            "--train_file", data, "--resume_from_checkpoint", "true")
+    expect(not os.path.exists(os.path.join(folder, "new")), "no folder is left", os.listdir(folder))
+    refused(fixture, 2, "lies in the folder that is moved aside", *flags, "--overwrite_output_dir", "--resume_from_checkpoint",
+            os.path.join(output, "checkpoint-2"))
+    at = flags.index("--model_type")
+    refused(fixture, 2, f"where: {output} (--model_name_or_path)", *flags[:at], *flags[at + 4:], "--model_name_or_path", output,
+            "--overwrite_output_dir")
+    rows = os.path.join(output, "rows.jsonl")
+    with open(rows, "w") as file:
+        file.write('{"text": "the quick brown fox"}\n' * 50)
+    refused(fixture, 2, f"where: {rows} (--train_file)", *flags, "--train_file", rows, "--overwrite_output_dir")
+    expect(not os.path.exists(output + ".old-1"), "nothing is moved", os.listdir(folder))
+
+    numbers = os.path.join(folder, "numbers.jsonl")
+    with open(numbers, "w") as file:
+        file.write('{"text": 5}\n' * 5)
+    with open(os.path.join(output, "hftrain", "lock")) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for command in ([], ["plan"]):
+            refused(fixture, 2, "another run is using the output folder", *command, *flags, "--train_file", numbers)
+    below_a_file = fixture.flags(os.path.join(numbers, "out"), "--train_file", numbers, ranks=1)
+    for command in ([], ["plan"]):
+        refused(fixture, 7, "cannot create folder", *command, *below_a_file)
+
+
+def a_stop_before_ranks_begin_moves_the_old_run_back(fixture, folder):
+    output, here = os.path.join(folder, "out"), os.path.join(folder, "here")
+    flags = fixture.flags(output, "--max_steps", 2, "--save_steps", 2, ranks=1)
+    fixture.call(*flags)
+    before = content(output)
+    # The state of git is written down behind the move; who reads it waits for somebody who writes.
+    os.makedirs(os.path.join(here, ".git"))
+    head = os.path.join(here, ".git", "HEAD")
+    os.mkfifo(head)
+    process = subprocess.Popen([HFTRAIN, *flags, "--overwrite_output_dir"], cwd=here, env=fixture.environment, text=True,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        while process.poll() is None and not os.path.exists(output + ".old-1"):
+            time.sleep(0.01)
+        while process.poll() is None and not os.path.exists(os.path.join(output, "hftrain", "lock")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        writer = os.open(head, os.O_RDWR)
+        os.write(writer, b"0" * 40 + b"\n")
+        said = process.communicate()[1]
+        os.close(writer)
+    finally:
+        process.kill()
+    expect(process.returncode == 10, "it ends with 10", [process.returncode, said])
+    in_order(said, "moved the old run to", f"moved the old run back to {output}", "stopped before the run began")
+    expect(not os.path.exists(output + ".old-1"), "nothing is left aside", os.listdir(folder))
+    after = content(output)
+    changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    expect(changed <= {"hftrain/lock"}, "the old run is as it was", changed)
+
+
+SCENARIOS = [a_run_that_never_began_leaves_nothing, the_folder_is_looked_at_before_the_data_are_prepared,
+             a_stop_before_ranks_begin_moves_the_old_run_back]
+
+if __name__ == "__main__":
+    run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

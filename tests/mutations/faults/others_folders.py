@@ -1,0 +1,199 @@
+# Folders of other trainers: what a run takes of them, and what it refuses.
+
+fault("parameters of which another's optimizer has no state are not told of",
+      "lib/hftrain/checkpoint/trainer_checkpoint.cpp", "if (!saved.has_state(name)) names.push_back(name);", "if (!saved.has_state(name) && name.empty()) names.push_back(name);",
+      tests=["checkpoint: parameters of which others have no state are named, and theirs stays as it began"],
+      says=r'== std::vector<std::string>\{"b"\}')
+
+fault("an optimizer of another's that is empty is gone on from",
+      "lib/hftrain/checkpoint/trainer_checkpoint.cpp", "  if (!saved.all().empty()) return;\n", "  if (!saved.path().empty()) return;\n",
+      tests=["checkpoint: an optimizer without any state is refused where this run's keeps some"],
+      says=r"the optimizer's state is empty")
+
+fault("the last of two tensors with one name counts in a file of FSDP's",
+      "lib/hftrain/interchange/fsdp_folder.cpp", 'if (!seen.insert(name.text("the name of a parameter")).second)',
+      'if (name.text("the name of a parameter").empty())',
+      tests=["interchange: files of FULL_STATE_DICT that hold something else are refused by what it is"],
+      says=r"'w' occurs twice")
+
+fault("weights that DeepSpeed rounded are taken before those that it goes on from",
+      "lib/hftrain/interchange/deepspeed_folder.cpp", "  if (!parameter.weights) return false;\n", "  if (!parameter.weights || saved.whole()) return false;\n",
+      tests=["interchange: what was not updated comes from the model's own file, and a tied one's second name is left out"],
+      says=r"numbers_of\(weights, \"weight\"\) != zeros")
+
+fault("latest_universal leads out of its checkpoint",
+      "lib/hftrain/interchange/deepspeed_state.cpp", " && name.find('/') == std::string::npos;", ";",
+      tests=["interchange: latest_universal names a folder beside it and nothing else"],
+      says=r"it names no folder beside it")
+
+fault("a file of a rank of DeepSpeed's may be missing",
+      "lib/hftrain/interchange/zero_parts.cpp", "if (saved_ranks != ranks && saved_ranks != 0)", "if (saved_ranks < ranks && saved_ranks != 0)",
+      tests=["interchange: parts of DeepSpeed's ranks that are not all there are refused, with what converts them"],
+      says=r"the run had 2 ranks")
+
+fault("the last parameters of a group have the numbers of its first",
+      "lib/hftrain/interchange/zero_parts.cpp", "add_range(file, name, share, static_cast<uint64_t>(from), ", "add_range(file, name, share, static_cast<uint64_t>(from) * 0, ",
+      tests=["interchange: several parameters of a group are told apart, a tied one's second name and a frozen one among them"],
+      says=r"several2 inner.weight")
+
+fault("a tied parameter's second name is taken from the model's own file, rounded",
+      "lib/hftrain/interchange/deepspeed_folder.cpp", "if (found.tensors.count(name) == 0 && !second_names.has(name))", "if (found.tensors.count(name) == 0)",
+      tests=["interchange: several parameters of a group are told apart, a tied one's second name and a frozen one among them"],
+      says=r'weights.find\("head.weight"\) == nullptr')
+
+fault("a run with round_robin_gradients has its parameters mixed up",
+      "lib/hftrain/interchange/zero_parts.cpp", "  return in_order_;\n}", "  return false;\n}",
+      tests=["interchange: several parameters of a group are told apart, a tied one's second name and a frozen one among them"],
+      says=r"round_robin")
+
+fault("numbers of round_robin_gradients are taken for those of a smaller model",
+      "lib/hftrain/interchange/zero_parts.cpp", "(due + step - 1) / step * step) refuse", "due * step + count) refuse",
+      tests=["interchange: with round_robin_gradients parameters lie in the order of their shapes, but for BF16_Optimizer's"],
+      says=r"and its parameters have fewer")
+
+fault("a universal folder of a run with round_robin_gradients has its parameters mixed up",
+      "lib/hftrain/interchange/deepspeed_folder.cpp", "  if (saved->in_order()) return saved;\n", "  if (saved->in_order() || saved->whole()) return saved;\n",
+      tests=["interchange: a real run with round_robin_gradients is refused in the universal form, which has it mixed up"],
+      says=r"numbers of others")
+
+fault("a universal folder without a parameter's weights is gone on from in rounded ones",
+      "lib/hftrain/interchange/universal_folder.cpp", "    if (!parameter.weights) throw missing_file", "    if (!parameter.weights && !shapes_.whole()) throw missing_file",
+      tests=["interchange: a universal folder that lacks a file or a parameter is not gone on from in its rounded weights"],
+      says=r"the file is missing")
+
+fault("files of two saves are taken for one",
+      "lib/hftrain/interchange/zero_parts.cpp", "  if (*updates != first)\n", "  if (*updates < first)\n",
+      tests=["interchange: ranks' files of two saves are not taken for one"],
+      says=r"it is of 999 updates")
+
+fault("shares are larger than the parameters, and what is left over is left out",
+      "lib/hftrain/interchange/zero_parts.cpp", "    if (entry.elements() == due) continue;\n", "    if (entry.elements() >= due) continue;\n",
+      tests=["interchange: shares that are larger than the parameters are refused, and those cut among some ranks"],
+      says=r"group 0 has 8 numbers of 'fp32'")
+fault("a new run takes what DeepSpeed left beside a model's own file",
+      "lib/hftrain/interchange/trainer_folder.cpp", "return storage::has_model_weights(folder) ? storage::StoredWeights(folder) : open_saved_weights(folder);",
+      "return open_saved_weights(folder);",
+      tests=["interchange: a new run begins with a model's own file, whatever of DeepSpeed lies beside it"],
+      says=r"open_weights|cannot list")
+
+fault("updates that DeepSpeed skipped count for its schedule",
+      "lib/hftrain/interchange/deepspeed_folder.cpp", "return updates - skipped;", "return updates;",
+      tests=["interchange: a schedule that DeepSpeed kept has done the updates that it did not skip, and one that is lost is missed"],
+      says=r"== 5")
+
+fault("a lost scheduler.pt is taken for a schedule that DeepSpeed kept",
+      "lib/hftrain/interchange/deepspeed_folder.cpp", "if (!kept || kept->kind() == TorchValue::Kind::kNone)", "if (!kept)",
+      tests=["interchange: a schedule that DeepSpeed kept has done the updates that it did not skip, and one that is lost is missed"],
+      says=r"scheduler\.pt is missing|nothing was refused|refus")
+
+fault("a name in latest may be anything that a terminal or a shell would obey",
+      "lib/hftrain/interchange/deepspeed_state.cpp", "shell_quoted(name) == name &&", "!name.empty() &&",
+      tests=["interchange: latest_universal names a folder beside it and nothing else"],
+      says=r"it names no folder beside it")
+
+fault("frozen parameters of a folder without a model's own file are left out in silence",
+      "lib/hftrain/interchange/deepspeed_folder.cpp", "    add_frozen(saved, checksums, found);\n", "    if (saved->path().empty()) add_frozen(saved, checksums, found);\n",
+      tests=["interchange: frozen parameters of a folder without a model's own file come from DeepSpeed's files of the model"],
+      says=r'weights.find\("fixed.weight"\) != nullptr')
+
+fault("a share of a frozen parameter that is missing is told by nobody",
+      "lib/hftrain/interchange/frozen_parameters.cpp", "elements() != each)", "elements() > all)",
+      tests=["interchange: frozen parameters of a folder without a model's own file come from DeepSpeed's files of the model"],
+      says=r"is not that of one of 1 ranks")
+
+fault("of stage 0 a converter is named that makes nothing of it",
+      "lib/hftrain/interchange/zero_parts.cpp", "if (names.empty() && is_of_stage_0(folder))", "if (names.size() > 1 && is_of_stage_0(folder))",
+      tests=["interchange: of stage 0 and expert parallelism it is said what a run starts from, and no converter is named"],
+      says=r"stage 0")
+
+fault("a step that is not DeepSpeed's goes on without a word",
+      "lib/hftrain/interchange/trainer_folder.cpp", "  if (!updates || *updates == found.step) return;\n", "  if (!updates || *updates <= found.step) return;\n",
+      tests=["interchange: a step of trainer_state.json that is not DeepSpeed's number of updates is told, and counts"],
+      says=r"found.warnings.size\(\) == 1")
+
+fault("the optimizer's state is dropped in silence where this run keeps none",
+      "lib/hftrain/checkpoint/trainer_checkpoint.cpp", "  check_states(kept, saved);\n", "  if (!kept.empty()) check_states(kept, saved);\n",
+      tests=["checkpoint: state of another model or another optimizer is refused by its name"],
+      says=r"keeps nothing")
+
+fault("an adapter that SGD without momentum trained is none",
+      "lib/hftrain/interchange/deepspeed_folder.cpp", "|| saved.shapes().trains(parameter.name));", "|| saved.path().empty());",
+      tests=["interchange: what was trained without a state of it is known by the file of the model"],
+      says=r"open_deepspeed_trained|unexpected exception")
+
+fault("a rank that holds no part of the state knows of no optimizer's",
+      "lib/hftrain/checkpoint/checkpointer.cpp", "const std::vector<std::string> kept = kept_by_all();", "const std::vector<std::string> kept = kept_states(strategy_);",
+      tests=["checkpoint: every rank names what the optimizer's state lacks, also one that holds no part of it"],
+      says=r"without_state|of another optimizer")
+
+fault("an adapter goes on from its rounded weights beside those of DeepSpeed",
+      "lib/hftrain/checkpoint/trainer_checkpoint.cpp", "  if (!interchange::has_deepspeed(folder))\n", "  if (!folder.empty())\n",
+      tests=["checkpoint: an adapter goes on from the float32 that DeepSpeed left, and else from its own file"],
+      says=r"== storage::DType::kF32")
+
+fault("a run of many ranks may have no more than one rank",
+      "lib/hftrain/interchange/zero_parts.cpp", "  tensors_.allow_parts(names.size());\n", "  tensors_.allow_parts(1);\n",
+      tests=["interchange: what a run has is bounded for each of its ranks"],
+      says=r"refused\(kOfARank\).empty\(\)")
+
+fault("the best model of another trainer is never loaded",
+      "lib/hftrain/trainer/finishing.cpp", "keeps_folder() && interchange::is_of_trainer(state_.best_checkpoint)",
+      "keeps_folder() && interchange::is_of_trainer(plan_.output_dir)",
+      tests=["runs: a run keeps: the best model of another trainer is loaded"],
+      says=r"Loading best model from")
+
+fault("a damaged best model of another trainer ends the run",
+      "lib/hftrain/trainer/finishing.cpp", "  if (!failure) return \"\";\n", "  if (!failure || failure->code() == ExitCode::kData) return \"\";\n",
+      tests=["runs: a run keeps: the best model of another trainer is loaded"],
+      says=r"ended with 4")
+
+fault("the best model is what DeepSpeed rounded",
+      "lib/hftrain/checkpoint/checkpointer.cpp", "  load_weights_of(interchange::open_saved_weights, folder, {});\n", "  load_model(folder);\n",
+      tests=["checkpoint: the best model is the float32 that DeepSpeed left, of an adapter too, and a new run's its own file"],
+      says=r"load_saved")
+
+fault("the best adapter is what DeepSpeed rounded",
+      "lib/hftrain/checkpoint/checkpointer.cpp", "return load_adapter_by(open_saved_adapter, folder);", "return load_adapter_of(folder);",
+      tests=["checkpoint: the best model is the float32 that DeepSpeed left, of an adapter too, and a new run's its own file"],
+      says=r"load_saved")
+
+fault("an optimizer that keeps nothing is refused for it",
+      "lib/hftrain/interchange/deepspeed_state.cpp", "  if (keeps_nothing_) return nullptr;\n", "",
+      tests=["interchange: an optimizer that keeps nothing has state of no group, and state of other groups alone is refused"],
+      says=r"folder.refusal\(\)")
+
+fault("state that is missing of some groups is taken for that of an optimizer that keeps nothing",
+      "lib/hftrain/interchange/deepspeed_state.cpp", "  if (keeps_nothing_) return nullptr;\n", "  return nullptr;\n",
+      tests=["interchange: an optimizer that keeps nothing has state of no group, and state of other groups alone is refused"],
+      says=r"folder.refusal\(\)")
+
+fault("a folder beside experts is gone on from without them",
+      "lib/hftrain/interchange/deepspeed_state.cpp", "  refuse_experts(checkpoint, folder_);\n", "  if (folder_.empty()) refuse_experts(checkpoint, folder_);\n",
+      tests=["interchange: files of experts are never taken for those of the model, and neither form is read beside them"],
+      says=r"folder.refusal\(\)")
+
+fault("an expert's file is taken for that of the model",
+      "lib/hftrain/interchange/deepspeed_state.cpp", "if (is_of_rank(name, kEndOfModelPart)) return", "if (name.ends_with(kEndOfModelPart)) return",
+      tests=["interchange: what DeepSpeed leaves of the model is one file of all ranks, or the first one's"],
+      says=r"deepspeed_model_file")
+
+fault("of a mixed up universal folder a script is named that needs the ranks' files, which are gone",
+      "lib/hftrain/interchange/deepspeed_folder.cpp", "  if (has_first_part(checkpoint)) error.hint(kTakeParts);\n", '  error.hint(has_first_part(checkpoint) ? kTakeParts : "zero_to_fp32.py");\n',
+      tests=["interchange: a real run with round_robin_gradients is refused in the universal form, which has it mixed up"],
+      says=r"starts a new run from its model")
+
+fault("the files of ranks are named where latest alone is left of them",
+      "lib/hftrain/interchange/zero_parts.cpp", "    first_part(checkpoint);\n    return true;\n", "    return true;\n",
+      tests=["interchange: a real run with round_robin_gradients is refused in the universal form, which has it mixed up",
+             "interchange: a universal folder of an optimizer that keeps nothing is empty, and the ranks' files are named"],
+      says=r"starts a new run from its model|kCopyOrConvert")
+
+fault("a rank without any state has its parameters begin theirs anew",
+      "lib/hftrain/interchange/zero_parts.cpp", "  check_states();\n}\n", "}\n",
+      tests=["interchange: a rank without the state that another has is refused, where its parameters are not begun anew"],
+      says=r"none of 'b'")
+
+fault("momentum of SGD begins anew in a run that goes on",
+      "lib/hftrain/checkpoint/trainer_checkpoint.cpp", "      part.tensor.fill_(*updates_);\n", "      part.tensor.fill_(*updates_ * 0);\n",
+      tests=["checkpoint: momentum of torch's SGD, which counts nothing, is gone on from with the updates of its run"],
+      says=r"equals_wholes")
