@@ -68,3 +68,13 @@ torch_dir() {
   local folders=("$torch_environment"/lib/python3.*/site-packages/torch)
   printf '%s\n' "${folders[0]}"
 }
+
+# ON with the compiler that CI has, Debian 12's. Another one may warn of what nobody has seen, and a build does not end for that.
+warnings_are_errors() { [[ $("${CXX:-c++}" -dumpfullversion -dumpversion) == 12.2.* ]] && echo ON || echo OFF; }
+
+# Configures the build folder; "$@": what scripts/hftrain and scripts/test do not share. Options that change how a source is compiled
+# stand here alone, so that each takes what the other has built.
+configure_build() {
+  cmake -S "$source_dir" -B "$build_dir" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DHFTRAIN_WERROR=$(warnings_are_errors)" \
+    "-DTORCH_WHEEL_DIR=$(torch_dir)" "$@"
+}
