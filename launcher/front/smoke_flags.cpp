@@ -126,13 +126,18 @@ class Setting {
         replace("nproc_per_node", std::to_string(gpus_), "this machine has as many GPUs");
       return;
     }
-    if (arguments_.launch.cpu_ranks && *arguments_.launch.cpu_ranks <= kMostRanksWithoutGpu) return;
-    const bool by_hand = parsed_.origins.of("nproc_per_node").starts_with('-');
+    if (asked.empty() && arguments_.launch.cpu_ranks)
+      return keep_few("cpu_ranks", std::to_string(*arguments_.launch.cpu_ranks));
+    if (!asked.empty()) return keep_few("nproc_per_node", asked);
+    set("nproc_per_node", std::to_string(kRanksWithoutGpu));
+  }
+
+  // Who asks on the command line knows what this machine bears; a file may be of another one.
+  void keep_few(const char* flag, const std::string& asked) {
+    const bool by_hand = parsed_.origins.of(flag).starts_with('-');
     const bool few = is_number(asked) && std::stoi(asked) <= kMostRanksWithoutGpu;
-    if (by_hand || few) return set("nproc_per_node", asked);
-    const std::string ranks = std::to_string(kRanksWithoutGpu);
-    if (asked.empty()) return set("nproc_per_node", ranks);
-    replace("nproc_per_node", ranks, "this machine has no GPU to use");
+    if (by_hand || few) return set(flag, asked);
+    replace(flag, std::to_string(kRanksWithoutGpu), "this machine has no GPU to use");
   }
 
   // Whatever takes the state from a checkpoint, or from the way to it, would make the two runs differ.

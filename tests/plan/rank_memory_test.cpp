@@ -9,7 +9,9 @@ namespace {
 // A GPT-2 of width 8 whose every dimension is a multiple of 4: 3072 numbers in all.
 constexpr int64_t kRanks = 4;
 
-RunPlan plan_of(std::vector<std::string> flags, Topology where = machine(0)) {
+using Words = std::vector<std::string>;
+
+RunPlan plan_of(Words flags, Topology where = machine(0)) {
   flags.insert(flags.end(), {"--nproc_per_node", std::to_string(kRanks)});
   return Case(flags, std::move(where)).plan();
 }
@@ -81,6 +83,20 @@ TEST_CASE("one unit has all gradients on their way, and stage 1 keeps them until
       plan_of({"--sharded_ddp=simple", "--gradient_accumulation_steps", "2"}).memory_per_rank;
   CHECK(first.gradients == 4 * 3072);
   CHECK(first.buffers == 4 * (1312 + 872) / kRanks);
+}
+
+TEST_CASE("stage 1 holds parts of gradients alone where those of every micro-batch are reduced") {
+  const Words each = {"--gradient_accumulation_steps", "2", "--accelerator_config",
+                      R"({"gradient_accumulation_kwargs": {"sync_each_batch": true}})"};
+  const auto with = [&](Words flags) {
+    flags.insert(flags.end(), each.begin(), each.end());
+    return plan_of(std::move(flags)).memory_per_rank;
+  };
+  const MemoryPlan first = with({"--sharded_ddp=simple"}),
+                   second = with({"--fsdp", "shard_grad_op auto_wrap"});
+  CHECK(first.gradients == 4 * 3072 / kRanks);
+  CHECK(first.gradients == second.gradients);
+  CHECK(first.buffers == second.buffers);
 }
 
 TEST_CASE("gradients of a unit around others wait for its first part") {

@@ -233,9 +233,10 @@ struct SavingArguments {
   std::optional<bool> rehearse;    // unset: when the plan expects more than an hour
   bool save_on_each_node = false;  // every node whose output folder is its own has all files there
   std::optional<bool> load_best_model_at_end = false;
-  std::optional<std::string> metric_for_best_model;   // parse_arguments fills it where the rules say "loss"
-  std::optional<bool> greater_is_better;              // parse_arguments fills it when there is a metric
-  std::optional<std::string> resume_from_checkpoint;  // a folder, or "true": the newest in output_dir
+  std::optional<std::string> metric_for_best_model;  // parse_arguments fills it where the rules say "loss"
+  std::optional<bool> greater_is_better;             // parse_arguments fills it when there is a metric
+  // A folder, "true": the newest in output_dir, or "auto": the same where there is one.
+  std::optional<std::string> resume_from_checkpoint;
   bool restore_callback_states_from_checkpoint = false;
   std::optional<int64_t> early_stopping_patience;  // evaluations
   double early_stopping_threshold = 0.0;

@@ -178,6 +178,11 @@ int64_t part_bytes(const std::vector<UnitNumbers>& order, const StrategyPlan& st
   return (strategy.mesh_replicate > 1 ? all : at_once) * travelling;
 }
 
+// Stage 1 reduces them behind the last micro-batch of an update, where it is not told to reduce those of each.
+bool keeps_whole_gradients(const RunPlan& plan) {
+  return plan.strategy.stage == 1 && plan.batch.accumulation_steps > 1 && !plan.batch.sync_each_batch;
+}
+
 // Gradients of one backward pass beside those that stay.
 int64_t travelling_bytes(const std::vector<UnitNumbers>& units, const RunPlan& plan, GradientTypes bytes,
                          bool to_host) {
@@ -186,7 +191,7 @@ int64_t travelling_bytes(const std::vector<UnitNumbers>& units, const RunPlan& p
   // They become the gradients that stay where there are none yet and the type is the same.
   const bool apart = accumulates || to_host || bytes.travelling != bytes.kept;
   const int64_t parts = apart ? part_bytes(order, plan.strategy, bytes.travelling) : 0;
-  if (plan.strategy.stage > 1 || !accumulates) return whole_gradient_bytes(order, bytes) + parts;
+  if (!keeps_whole_gradients(plan)) return whole_gradient_bytes(order, bytes) + parts;
   // Whole gradients stay in float32 until the last micro-batch, and are counted as such.
   bytes.travelling = 0;
   return (bytes.compute == kMasterBytes ? 0 : whole_gradient_bytes(order, bytes)) + parts;
@@ -226,9 +231,8 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   memory.gathered = gathered_bytes(units, strategy, compute);
   if (to_host) memory.on_host = shards;
   if (!plan.do_train) return;
-  const bool accumulates = strategy.stage == 1 && plan.batch.accumulation_steps > 1;
   const int64_t kept = bytes_of(trained_dtype(plan));
-  memory.gradients = accumulates ? learns.count() * kMasterBytes : numbers * kept;
+  memory.gradients = keeps_whole_gradients(plan) ? learns.count() * kMasterBytes : numbers * kept;
   memory.gathered += travelling_bytes(units, plan, {compute, bytes_of(strategy.reduce_dtype), kept}, to_host);
   memory.optimizer =
       optimizer_state_bytes(plan.optimizer, local_table(learns, strategy), trained_dtype(plan));

@@ -33,9 +33,11 @@ struct RankMemory {
 //
 //   stage    parameters            gradients                          optimizer (AdamW)
 //   0        mP                    mP                                 2mP
-//   1        cP (+ mS if c != m)   mS; with accumulation 4P           2mS
+//   1        cP (+ mS if c != m)   mS; with accumulation 4P (*)       2mS
 //   2        cP (+ mS if c != m)   mS                                 2mS
 //   3        mS                    mS                                 2mS
+//
+// (*) mS with sync_each_batch, which reduces the gradients of every micro-batch.
 RankMemory rank_memory(const architectures::ParameterTable& table, const RunPlan& plan);
 
 // Host memory that the ranks of one node keep for saves in the background, rank 0 among them: the tensor on

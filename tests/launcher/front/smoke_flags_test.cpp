@@ -110,6 +110,29 @@ TEST_CASE(
   CHECK(child_of({"--use_cpu"}, 4).arguments.launch.nproc_per_node == "2");
 }
 
+TEST_CASE("cpu_ranks count in a smoke run as nproc_per_node does, and what is cut of them is said") {
+  const testing::TemporaryDirectory folder;
+  std::ofstream(folder / "six.yaml") << "cpu_ranks: 6\n";
+  std::ofstream(folder / "three.yaml") << "cpu_ranks: 3\n";
+  std::ofstream(folder / "both.yaml") << "cpu_ranks: 2\nnproc_per_node: 8\n";
+  const auto launch = [](const Words& words, int gpus = 0) { return child_of(words, gpus).arguments.launch; };
+  CHECK(launch({"--cpu_ranks", "6"}).cpu_ranks == 6);
+  CHECK_FALSE(launch({"--cpu_ranks", "6"}).nproc_per_node);
+  CHECK(launch({"--config", folder / "three.yaml"}).cpu_ranks == 3);
+  CHECK(launch({"--config", folder / "six.yaml"}).cpu_ranks == 2);
+  CHECK_FALSE(launch({"--config", folder / "six.yaml"}).nproc_per_node);
+  CHECK(launch({"--config", folder / "both.yaml"}).nproc_per_node == "2");
+  CHECK(launch({"--config", folder / "six.yaml"}, 4).cpu_ranks == 6);
+  const auto notice = [](const Words& words) {
+    Words line = {"--smoke", "--output_dir", "/out", "--train_file", "a.txt"};
+    line.insert(line.end(), words.begin(), words.end());
+    return has_notice(smoke_setting(parsed(line), 0), "cpu_ranks");
+  };
+  CHECK(notice({"--config", folder / "six.yaml"}));
+  CHECK_FALSE(notice({"--config", folder / "three.yaml"}));
+  CHECK_FALSE(notice({"--cpu_ranks", "6"}));
+}
+
 TEST_CASE("several machines and host files give way, with a word") {
   const Words words = {"--smoke", "--output_dir", "/out", "--train_file",  "a.txt", "--nnodes",
                        "4",       "--node_rank",  "3",    "--master_addr", "node0", "--num_processes",

@@ -94,6 +94,11 @@ fault("a tracker whose place a file exports is written to by a smoke run",
       tests=["front: a tracker whose place a file exports is left out, with a word; the others get a place of the check"],
       says=r"placed\.yaml")
 
+fault("a smoke run puts its own number of ranks in the place of cpu_ranks, without a word",
+      "launcher/front/smoke_flags.cpp", "if (asked.empty() && arguments_.launch.cpu_ranks)", "if (asked.empty() && arguments_.launch.cpu_ranks == 0)",
+      tests=["front: cpu_ranks count in a smoke run as nproc_per_node does, and what is cut of them is said"],
+      says=r'"--cpu_ranks", "6"|six\.yaml')
+
 fault("what the file system throws in a smoke check is not told as that check's",
       "launcher/front/smoke.cpp", "    } catch (...) {  // the file system's among them\n      const Error error = error_of(std::current_exception());\n", "    } catch (const Error& error) {\n",
       tests=["runs: smoke: a planted defect is found"],

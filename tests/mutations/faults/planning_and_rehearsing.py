@@ -15,6 +15,11 @@ fault("the plan counts the gradients of one unit on their way",
       tests=["plan: gradients of three units are there at once, each in the type that it has by then"],
       says=r"embeddings")
 
+fault("the plan counts whole gradients in stage 1 that sync_each_batch does not keep",
+      "lib/hftrain/plan/rank_memory.cpp", " && !plan.batch.sync_each_batch", "",
+      tests=["plan: stage 1 holds parts of gradients alone where those of every micro-batch are reduced"],
+      says=r"first\.gradients")
+
 fault("prune removes entries that a run uses",
       "lib/hftrain/data/cache_entries.cpp", "if (removal.answer() == CacheRemoval::Answer::kInUse) {", "if (entry.key.empty()) {",
       tests=["data: an entry in use is never removed, and goes when its user is gone",
