@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The pages of docs/ and README.md: links lead somewhere, command lines are understood or run, messages that are quoted stand in the sources.
+"""The pages of docs/ and README.md: links lead somewhere, files of the sources are there, command lines are understood or run, messages that are
+quoted stand in the sources.
 
   documents.py [SCENARIO…]     all of them without a word
 """
@@ -47,6 +48,22 @@ def every_link_leads_somewhere(fixture, folder):
             count += 1
     expect(count > 100, "links are found", count)
     expect(linked == set(PAGES), "every page is linked from another one", set(PAGES) - linked)
+
+
+def every_file_of_the_sources_that_is_named_is_there(fixture, folder):
+    """By its path from the checkout or, of a module, from lib/hftrain. What is made (.so) and what stands for many names is not looked for."""
+    places = (SOURCES, SOURCES / "lib" / "hftrain")
+    known = {"lib", "launcher", "apps", "scripts", "tests", "configs"} | {module.name for module in places[1].iterdir()}
+    seen = 0
+    for name, text in PAGES.items():
+        for path in re.findall(r"`([a-z][\w-]*(?:/[\w.{},*-]+)+)", text):
+            if path.split("/")[0] not in known or path.endswith(".so") or re.search(r"[A-Z]{4}", path):
+                continue
+            braces = re.fullmatch(r"(.*)\{(.*)\}(.*)", path)
+            for one in [braces[1] + part + braces[3] for part in braces[2].split(",")] if braces else [path]:
+                expect(any(any(place.glob(one)) for place in places), f"{name} names a file that is there", one)
+                seen += 1
+    expect(seen > 200, "files are found", seen)
 
 
 def command_lines(text):
@@ -147,8 +164,8 @@ def every_message_of_troubleshooting_stands_in_the_sources(fixture, folder):
         expect(code == "0" or re.search(rf"^## .*\b{code}\b", text, re.M), f"exit code {code} has a section", "")
 
 
-SCENARIOS = [every_link_leads_somewhere, every_command_line_is_understood, the_commands_of_the_pages_of_each_heading_run,
-             every_message_of_troubleshooting_stands_in_the_sources]
+SCENARIOS = [every_link_leads_somewhere, every_file_of_the_sources_that_is_named_is_there, every_command_line_is_understood,
+             the_commands_of_the_pages_of_each_heading_run, every_message_of_troubleshooting_stands_in_the_sources]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

@@ -159,6 +159,34 @@ std::string code_of(const std::string& text) {
   return code;
 }
 
+// All that a module sees by these edges.
+std::set<std::string> seen_from(const std::map<std::string, std::set<std::string>>& edges,
+                                const std::string& from) {
+  std::set<std::string> seen;
+  const auto found = edges.find(from);
+  if (found == edges.end()) return seen;
+  for (const std::string& next : found->second) {
+    seen.insert(next);
+    seen.merge(seen_from(edges, next));
+  }
+  return seen;
+}
+
+// The rows of a page's table under a heading: their cells, without the table's own head.
+std::vector<std::vector<std::string>> table_under(const std::string& page, const std::string& heading) {
+  std::stringstream text(page.substr(page.find("\n" + heading + "\n") + 1));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(text, line) && (rows.empty() || line.starts_with("|"));) {
+    if (!line.starts_with("| ")) continue;
+    rows.emplace_back();
+    std::stringstream cells(line.substr(1));
+    for (std::string cell; std::getline(cells, cell, '|');)
+      rows.back().push_back(std::regex_replace(cell, std::regex("^ +| +$"), ""));
+  }
+  if (!rows.empty()) rows.erase(rows.begin());
+  return rows;
+}
+
 // Where families may be named: the two folders' files of a family, and the registries.
 bool belongs_to_a_family(const std::string& path, const std::vector<std::string>& families) {
   static const std::set<std::string> kRegistries = {"lib/hftrain/architectures/architecture.cpp",
@@ -212,6 +240,43 @@ TEST_CASE("a module includes only what the design lets it include") {
       INFO(source.path << " includes " << include);
       CHECK((module.empty() || may_include(source.module, module)));
     }
+  }
+}
+
+TEST_CASE("the page names every module, on its side of the line, with what the design lets it include") {
+  std::stringstream page;
+  page << std::ifstream(hftrain::testing::source_dir() + "/docs/architecture.md").rdbuf();
+  std::map<std::string, std::set<std::string>> told;
+  bool below = false;
+  for (const std::vector<std::string>& row : table_under(page.str(), "## Modules")) {
+    REQUIRE(row.size() == 3);
+    if (row[0] == "*the line*") {
+      below = true;
+      continue;
+    }
+    INFO(row[0]);
+    CHECK(kBelowTheLine.contains(row[0]) == below);
+    CHECK(told.try_emplace(row[0]).second);
+    static const std::regex kWord("[a-z]+");
+    const std::string names = std::regex_replace(row[2], std::regex("\\([^)]*\\)"), "");
+    for (std::sregex_iterator word(names.begin(), names.end(), kWord), end; word != end; ++word) {
+      if (word->str() != "nothing") told[row[0]].insert(word->str());
+    }
+  }
+  CHECK(below);
+  std::set<std::string> folders;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(hftrain::testing::source_dir() + "/lib/hftrain")) {
+    if (entry.is_directory()) folders.insert(entry.path().filename().string());
+  }
+  for (const std::string& module : folders) {
+    INFO(module);
+    CHECK(told.contains(module));
+    CHECK(seen_from(told, module) == seen_from(kEdges, module));
+  }
+  for (const auto& [module, unused] : told) {
+    INFO(module);
+    CHECK(folders.contains(module));
   }
 }
 

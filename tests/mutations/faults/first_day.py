@@ -255,6 +255,21 @@ fault("a header includes all of LibTorch, which every source behind it reads",
       tests=["architecture: no header includes torch/torch.h or torch/all.h"],
       says=r"nccl_backend\.h includes torch/torch\.h")
 
+fault("the page of the architecture forgets a module",
+      "docs/architecture.md", "| optim | optimizers, schedules, clipping, gradient scaler | base |\n", "",
+      tests=["architecture: the page names every module, on its side of the line, with what the design lets it include"],
+      says=r"told\.contains\(module\)")
+
+fault("the page of the architecture lets a module include what the design does not",
+      "docs/architecture.md", "its trials | base, arguments |", "its trials | base, arguments, storage |",
+      tests=["architecture: the page names every module, on its side of the line, with what the design lets it include"],
+      says=r"seen_from\(told, module\)")
+
+fault("the page of the architecture names a file that is not there",
+      "docs/architecture.md", "(`launcher/control/message.h`)", "(`launcher/control/messages.h`)",
+      tests=["runs: documents: every file of the sources that is named is there"],
+      says=r"names a file that is there")
+
 fault("a family of a plug-in, which keeps nothing of a text, is given its newest token alone",
       "lib/hftrain/models/own_family.cpp", "bool remembers() const noexcept override { return false; }", "bool remembers() const noexcept override { return true; }",
       tests=["models: texts of a family that remembers nothing are read whole for each token"],
