@@ -482,6 +482,27 @@ TEST_CASE("An estimate refuses what the first rows show, with the code of the ru
   CHECK(fixture.entries().empty());
 }
 
+TEST_CASE("Files of ids are refused where a task wants rows, by an estimate as by the preparation") {
+  PrepareFixture fixture;
+  ColumnWriter writer(fixture.folder / "ids", 100);
+  writer.add(std::vector<int32_t>(64, 7));
+  writer.finish();
+  PrepareRequest request = fixture.request();
+  request.recipe.task = "mlm";
+  request.recipe.takes_token_files = false;
+  const auto refused = [&] {
+    CHECK_REFUSED(estimate_prepared(request), "token files are no data of the task mlm");
+    CHECK_REFUSED(fixture.prepare(request), "token files are no data of the task mlm");
+    CHECK(failure_of(fixture, request).code() == ExitCode::kUsage);
+  };
+  request.train_files = {fixture.folder / "ids.bin"};
+  refused();
+  request.train_files = {fixture.folder / "lines.txt"};
+  request.validation_files = {fixture.folder / "ids.bin"};
+  refused();
+  CHECK(fixture.entries().empty());
+}
+
 TEST_CASE("An estimate counts the blocks of little text") {
   PrepareFixture fixture;
   std::string text;

@@ -152,10 +152,11 @@ PreparedSplit counted(const SplitRequest& split, const PrepareRequest& request,
 
 PreparedData estimate_prepared(const PrepareRequest& asked, const TokenizerLoader& load_tokenizer) {
   check_block_size(asked);
+  const std::vector<SplitRequest> splits = splits_of(asked);
   const PrepareRequest request = with_settled_columns(asked);
   PreparedData data;
   data.facts = *SplitBuilder(request, load_tokenizer, {}).survey(survey_files(request));
-  for (const SplitRequest& split : splits_of(request)) {
+  for (const SplitRequest& split : splits) {
     if (split.max_samples && *split.max_samples <= 0) throw no_samples_asked(split);
     look_at_first_rows(split, request);
     std::optional<PreparedSplit>& guess = member_of(data, split);

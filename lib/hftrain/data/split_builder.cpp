@@ -70,12 +70,7 @@ struct SequenceFacts {
 
 std::optional<PreparedSplit> SplitBuilder::build(const SplitRequest& split, const std::string& prefix,
                                                  const Json& facts) {
-  if (!split.files.tokenized()) return build_from_rows(split, prefix, facts);
-  if (request_.recipe.takes_token_files) return build_from_tokens(split, prefix);
-  throw Error(ExitCode::kUsage, "token files are no data of the task " + request_.recipe.task)
-      .where(split.files.token_prefixes.front() + ".bin")
-      .why("they hold blocks of causal language modelling")
-      .hint("name the files with the rows");
+  return split.files.tokenized() ? build_from_tokens(split, prefix) : build_from_rows(split, prefix, facts);
 }
 
 void SplitBuilder::report(const DataFiles& files, Split split, PrepareProgress::Stage stage,

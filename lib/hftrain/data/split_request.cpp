@@ -8,6 +8,18 @@
 #include "hftrain/data/block_packer.h"
 
 namespace hftrain::data {
+namespace {
+
+// Whoever prepares or estimates the split would read ids where the recipe wants rows.
+void refuse_token_files(const SplitRequest& split, const Recipe& recipe) {
+  if (!split.files.tokenized() || recipe.takes_token_files) return;
+  throw Error(ExitCode::kUsage, "token files are no data of the task " + recipe.task)
+      .where(split.files.token_prefixes.front() + ".bin")
+      .why("they hold blocks of causal language modelling")
+      .hint("name the files with the rows");
+}
+
+}  // namespace
 
 const char* long_name(Split split) {
   switch (split) {
@@ -52,6 +64,7 @@ std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
         .why("no file is named that a run would read")
         .hint("name files with --train_file or --validation_file");
   }
+  for (const SplitRequest& split : splits) refuse_token_files(split, request.recipe);
   return splits;
 }
 

@@ -21,8 +21,8 @@ struct SplitRequest {
   std::optional<int64_t> max_samples;
 };
 
-// The splits that a request asks for, with the part of the rows each one gets. None at all, and no stream: Error (exit
-// code 2).
+// The splits that a request asks for, with the part of the rows each one gets. None at all, and no stream, or files of ids
+// for a recipe that takes rows: Error (exit code 2).
 std::vector<SplitRequest> splits_of(const PrepareRequest& request);
 
 // Where the results of a split stand.

@@ -19,6 +19,10 @@ fault("the plan counts whole gradients in stage 1 that sync_each_batch does not 
       "lib/hftrain/plan/rank_memory.cpp", " && !plan.batch.sync_each_batch", "",
       tests=["plan: stage 1 holds parts of gradients alone where those of every micro-batch are reduced"],
       says=r"first\.gradients")
+fault("a plan takes files of ids for a task that wants rows",
+      "lib/hftrain/data/split_request.cpp", "if (!split.files.tokenized() || recipe.takes_token_files) return;", "if (!split.files.tokenized() || !recipe.task.empty()) return;",
+      tests=["data: Files of ids are refused where a task wants rows, by an estimate as by the preparation"],
+      says=r"token files are no data")
 
 fault("prune removes entries that a run uses",
       "lib/hftrain/data/cache_entries.cpp", "if (removal.answer() == CacheRemoval::Answer::kInUse) {", "if (entry.key.empty()) {",
