@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/architectures/gpt2.h"
 #include "hftrain/architectures/llama.h"
@@ -409,4 +410,33 @@ TEST_CASE("what an image becomes") {
 }
 
 }  // namespace
+TEST_CASE("An adapter that is not one of ours is refused with the reason that belongs to it") {
+  const Json plain = {
+      {"peft_type", "LORA"}, {"r", 4}, {"lora_alpha", 8}, {"target_modules", Json::array({"c_attn"})}};
+  CHECK(adapter_from_json(plain, "adapter_config.json").rank == 4);
+  struct Refused {
+    const char* key;
+    Json value;
+    const char *what, *why;
+  };
+  const std::vector<Refused> cases = {
+      {"peft_type", "IA3", "an adapter of the type \"IA3\"", "adapters here are LoRA"},
+      {"use_dora", true, "use_dora of the adapter is not supported", "one rank and one scale for all"},
+      {"rank_pattern", Json::object({{"c_attn", 2}}), "rank_pattern of the adapter",
+       "one rank and one scale for all"},
+      {"bias", "all", "biases of its own", "here biases stay those of the base model"},
+      {"target_modules", ".*c_attn", "is a regular expression", "by their names, or by endings of these"},
+      {"init_lora_weights", "pissa", "the adapter began as \"pissa\"", "what it was trained beside"},
+      {"r", "four", "r of the adapter is \"four\"", "a value of another type"},
+      {"r", 0, "missing or out of range", "a rank is 1 or more"}};
+  for (const Refused& refused : cases) {
+    INFO(refused.key << " " << refused.value.dump());
+    Json config = plain;
+    config[refused.key] = refused.value;
+    CHECK_REFUSED(adapter_from_json(config, "adapter_config.json"), refused.what);
+    CHECK_REFUSED(adapter_from_json(config, "adapter_config.json"), refused.why);
+  }
+  CHECK_REFUSED(adapter_from_json(Json::array(), "adapter_config.json"), "it is array");
+}
+
 }  // namespace hftrain::architectures

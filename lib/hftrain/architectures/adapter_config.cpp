@@ -43,11 +43,9 @@ bool stores_input_first(const ParameterTable& table) {
   });
 }
 
-Error unusable(const std::string& origin, const std::string& what, const std::string& hint) {
-  return Error(ExitCode::kData, what)
-      .where(origin)
-      .why("adapters here are LoRA, one rank for all modules")
-      .hint(hint);
+Error unusable(const std::string& origin, const std::string& what, const std::string& why,
+               const std::string& hint) {
+  return Error(ExitCode::kData, what).where(origin).why(why).hint(hint);
 }
 
 template <typename T>
@@ -58,15 +56,15 @@ T value_of(const Json& config, const char* key, const T& otherwise, const std::s
     return found->get<T>();
   } catch (const Json::exception&) {
     throw unusable(origin, std::string(key) + " of the adapter is " + found->dump(),
-                   "the file that peft wrote");
+                   "peft writes a value of another type there", "the file that peft wrote");
   }
 }
 
 // Keys that change what an adapter computes, and what they are where they change nothing.
 void refuse_other_forms(const Json& config, const std::string& origin) {
   if (value_of<std::string>(config, "peft_type", "LORA", origin) != "LORA")
-    throw unusable(origin, "the folder holds a " + config["peft_type"].dump() + " adapter",
-                   "merge it by peft first");
+    throw unusable(origin, "the folder holds an adapter of the type " + config["peft_type"].dump(),
+                   "adapters here are LoRA", "merge it by peft first");
   constexpr std::array kOff = {"use_dora",
                                "use_qalora",
                                "use_bdlora",
@@ -92,6 +90,8 @@ void refuse_other_forms(const Json& config, const std::string& origin) {
     const bool off = found == config.end() || found->is_null() || *found == false || found->empty();
     if (!off)
       throw unusable(origin, std::string(key) + " of the adapter is not supported: " + found->dump(),
+                     "adapters here are two matrices beside each module that is named, of one rank and one "
+                     "scale for all",
                      "peft's merge_and_unload() makes a plain model of it");
   }
   // Others change the base model when they begin ("pissa", "olora", "corda", "loftq").
@@ -99,9 +99,11 @@ void refuse_other_forms(const Json& config, const std::string& origin) {
   if (begins.is_string() && begins != "gaussian" && begins != "eva" && begins != "orthogonal")
     throw unusable(
         origin, "the adapter began as " + begins.dump() + ", which changes the base model",
+        "what it was trained beside is not what the folder of the base model holds",
         "peft's save_pretrained with path_initial_model_for_weight_conversion makes a plain LoRA of it");
   if (value_of<std::string>(config, "bias", "none", origin) != "none")
     throw unusable(origin, "the adapter has biases of its own",
+                   "bias is " + config["bias"].dump() + ", and here biases stay those of the base model",
                    "peft's merge_and_unload() makes a plain model of it");
 }
 
@@ -111,7 +113,7 @@ std::vector<std::string> modules(const Json& config, const char* key, const std:
   if (!found->is_string()) return value_of<std::vector<std::string>>(config, key, {}, origin);
   if (*found == std::string(kAllLinear)) return {std::string(kAllLinear)};
   throw unusable(origin, std::string(key) + " is a regular expression: " + found->dump(),
-                 "a list of names or endings");
+                 "modules are found by their names, or by endings of these", "a list of names or endings");
 }
 
 }  // namespace
@@ -145,7 +147,8 @@ Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, c
 
 AdapterSpec adapter_from_json(const Json& config, const std::string& origin) {
   if (!config.is_object())
-    throw unusable(origin, "the adapter's config is not a JSON object", "the file that peft wrote");
+    throw unusable(origin, "the adapter's config is not a JSON object",
+                   std::string("it is ") + config.type_name(), "the file that peft wrote");
   refuse_other_forms(config, origin);
   AdapterSpec spec;
   spec.rank = value_of<int64_t>(config, "r", 8, origin);
@@ -160,6 +163,7 @@ AdapterSpec adapter_from_json(const Json& config, const std::string& origin) {
       spec.rank >= 1 && spec.rank <= (int64_t{1} << 20) && spec.dropout >= 0 && spec.dropout < 1;
   if (!usable || spec.targets.empty())
     throw unusable(origin, "r, lora_dropout or target_modules of the adapter is missing or out of range",
+                   "a rank is 1 or more, dropout at least 0 and below 1, and one module is named at least",
                    "the file that peft wrote");
   return spec;
 }

@@ -5,6 +5,11 @@ fault("half of a data set is trained on",
       tests=["plan: A data set of which a part is missing is refused, unless a card names the parts"],
       says=r"train-00001-of-00003")
 
+fault("every adapter that is refused is told the same reason",
+      "lib/hftrain/architectures/adapter_config.cpp", ".where(origin).why(why).hint(hint);", '.where(origin).why(why.empty() ? why : "one rank for all modules").hint(hint);',
+      tests=["architectures: An adapter that is not one of ours is refused with the reason that belongs to it"],
+      says=r"here biases stay those of the base model")
+
 fault("the folder of a run is data of the next one",
       "lib/hftrain/data/path_patterns.cpp", "if (entry.is_symlink(ignored) || is_of_a_run(entry.path())) continue;", "if (entry.is_symlink(ignored) || (false && is_of_a_run(entry.path()))) continue;",
       tests=["plan: What a run writes into the folder of its data is no data"],
