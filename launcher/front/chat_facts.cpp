@@ -68,7 +68,7 @@ void take_template(const std::string& named, const std::string& place, const tok
       source = chat::choose_template(other, std::nullopt, false);
     } catch (Error& error) {
       throw error.where(std::string(kTemplateFlag) + ' ' + named)
-          .hint("a .jinja file, or the folder of a tokenizer that has a template");
+          .hint("a .jinja or .j2 file, or the folder of a tokenizer that has a template");
     }
     require_tokens(place, tokenizer);
     if (const auto end = token_named(other, "eos_token")) {

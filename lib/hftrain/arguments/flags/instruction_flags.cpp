@@ -19,8 +19,8 @@ std::vector<Flag> instruction_flags() {
       {.name = "chat_template_path",
        .slot = at<&Arguments::instructions, &InstructionArguments::chat_template_path>,
        .help = "Folder or file with the chat template.",
-       .note = "A .jinja file, or the folder of a tokenizer that has one; it is saved with the model. Unset: "
-               "the tokenizer's.",
+       .note = "A .jinja or .j2 file, or the folder of a tokenizer that has one; it is saved with the model. "
+               "Unset: the tokenizer's.",
        .path = true,
        .ours = true},
       {.name = "max_length",
