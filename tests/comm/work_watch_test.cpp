@@ -4,7 +4,10 @@
 
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
+#include <atomic>
 #include <future>
+#include <memory>
 #include <stdexcept>
 
 #include "comm/rank_processes.h"
@@ -56,6 +59,9 @@ c10::intrusive_ptr<c10d::Backend> make_early_backend(BackendRequest request) {
   return c10::make_intrusive<EarlyBackend>(make_gloo_backend(request));
 }
 
+// Of those who gave up for the word of those who have to learn of it first, on a busy machine.
+constexpr std::chrono::seconds kLongPatience{6};
+
 GroupOptions options_of(const Rank& rank, StatusPage* status) {
   GroupOptions options;
   options.rank = rank.rank();
@@ -92,13 +98,16 @@ const RankBody kSpinning("the host runs ahead of a rank that hangs", [](const Ra
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kWorkerLost);
     CHECK(what == error.what());
-    CHECK(error.diagnostics().front().why == "its deadline passed");
+    // Of two survivors one may hear of it from the other.
+    const std::string& why = error.diagnostics().front().why;
+    CHECK((why == "its deadline passed" || why == "another rank gave up"));
   }
 });
 
 const RankBody kBroken("the connection of a watched group breaks", [](const Rank& rank) {
   GroupOptions options = options_of(rank, nullptr);
   options.timeout = std::chrono::hours(1);
+  options.patience = kLongPatience;
   std::promise<std::string> found;
   options.lost = [&found](const Error& error) { found.set_value(error.what()); };
   const auto communicator = make_communicator(options, {{"early", make_early_backend}});
@@ -111,13 +120,90 @@ const RankBody kBroken("the connection of a watched group breaks", [](const Rank
   } catch (const Error& error) {  // where the watch was faster than this thread, at either of them
     CHECK(error.code() == ExitCode::kWorkerLost);
   }
-  // The first one was not waited for, so the dead rank may have left it undone; and a survivor that waits for the other, not for
-  // the dead, learns of it from the other's abort, which comes when those without a word are named.
+  // The first one was not waited for, so the dead rank may have left it undone.
   const std::string what = found.get_future().get();
   CAPTURE(what);
-  CHECK((what.starts_with("all-reduce number 1 failed: no word from rank") ||
-         what.starts_with("all-reduce number 2 failed: no word from rank")));
-  CHECK(what.ends_with(" 2"));
+  CHECK((what == "all-reduce number 1 failed: no word from rank 2" ||
+         what == "all-reduce number 2 failed: no word from rank 2"));
+});
+
+// Over at once, for the connection is broken, or never.
+class BrokenOrNever final : public c10d::Work {
+ public:
+  explicit BrokenOrNever(bool broken) : broken_(broken) {}
+  bool isCompleted() override { return broken_; }
+  bool wait(std::chrono::milliseconds) override { return true; }
+  std::exception_ptr exception() const override {
+    return broken_ ? std::make_exception_ptr(std::runtime_error("connection reset")) : nullptr;
+  }
+
+ private:
+  bool broken_;
+};
+
+// Under NCCL an abort need not reach the peers. Here it never does, and rank 0 of the world alone finds its connection
+// broken.
+class Unreached final : public c10d::Backend {
+ public:
+  explicit Unreached(const BackendRequest& request)
+      : Backend(request.rank, request.world_size),
+        broken_(request.members.front() == 0 && request.rank == 0) {}
+  const std::string getBackendName() const override { return "unreached"; }
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>&, const c10d::AllreduceOptions&) override {
+    return c10::make_intrusive<BrokenOrNever>(broken_);
+  }
+  void abort() override {}
+
+ private:
+  bool broken_;
+};
+
+c10::intrusive_ptr<c10d::Backend> make_unreached_backend(const BackendRequest& request) {
+  return c10::make_intrusive<Unreached>(request);
+}
+
+// What the watch of one of these groups has found, once `rank` has issued an operation in the last one that it is of.
+std::string found_in(const Rank& rank, const std::vector<std::vector<int>>& groups) {
+  GroupOptions options = options_of(rank, nullptr);
+  options.timeout = std::chrono::hours(1);
+  options.patience = kLongPatience;
+  options.backend = "unreached";
+  const auto found = std::make_shared<std::promise<std::string>>();
+  options.lost = [found, told = std::make_shared<std::atomic<bool>>(false)](const Error& error) {
+    if (!told->exchange(true)) found->set_value(error.what());
+  };
+  const auto world = make_communicator(options, {{"unreached", make_unreached_backend}});
+  std::vector<std::unique_ptr<Communicator>> members;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const bool member = std::find(groups[i].begin(), groups[i].end(), rank.rank()) != groups[i].end();
+    if (member) members.push_back(world->subgroup(groups[i], std::to_string(i)));
+  }
+  if (rank.rank() == 2) {
+    rank.hang();
+    return "";
+  }
+  const at::Tensor tensor = at::zeros({16}, at::kFloat);
+  try {
+    members.back()->all_reduce(tensor, Reduction::kSum);
+  } catch (const Error& error) {  // where the watch was faster than this thread
+    CHECK(error.code() == ExitCode::kWorkerLost);
+  }
+  std::future<std::string> what = found->get_future();
+  if (what.wait_for(std::chrono::minutes(1)) != std::future_status::ready) return "nothing";
+  return what.get();
+}
+
+const RankBody kInformed("a survivor waits for a survivor", [](const Rank& rank) {
+  const std::string what = found_in(rank, {{0, 1, 2}});
+  if (rank.rank() != 2) CHECK(what == "all-reduce number 1 of the group 0 failed: no word from rank 2");
+});
+
+// Rank 1 waits for rank 2, and rank 0 for rank 1, in groups of two.
+const RankBody kElsewhere("a survivor waits in another group", [](const Rank& rank) {
+  const std::string what = found_in(rank, {{0, 1}, {1, 2}});
+  if (rank.rank() == 0)
+    CHECK(what == "all-reduce number 1 of the group 0 failed: all ranks are alive but did not finish it");
+  if (rank.rank() == 1) CHECK(what == "all-reduce number 1 of the group 1 failed: no word from rank 2");
 });
 
 class NeverOver final : public c10d::Work {
@@ -144,6 +230,30 @@ TEST_CASE("a connection that breaks is noticed though no host waits for it", "[p
     CHECK(outcomes[rank].exit_status == 0);
   }
   CHECK(outcomes[2].signal == 9);
+}
+
+TEST_CASE("a survivor that waits for a survivor is not named with the rank that is gone", "[process]") {
+  testing::require_success(testing::run_ranks("a survivor waits for a survivor", 3, {2}));
+  testing::require_success(testing::run_ranks("a survivor waits in another group", 3, {2}));
+}
+
+TEST_CASE("a watch hears that another rank has given up, and asks only while an operation lasts") {
+  std::promise<std::string> given_up;
+  std::atomic<int> questions = 0;
+  const auto over = c10::make_intrusive<NeverOver>();
+  over->over = true;
+  WorkWatch watch(
+      at::kCPU, std::chrono::hours(1), nullptr,
+      [&](const Operation& operation, const std::string& why) {
+        given_up.set_value(operation.name + ": " + why);
+      },
+      [&] { return ++questions == 2; });
+  watch.add({"broadcast", 1, 4}, {over}, std::nullopt);
+  watch.add({"all-reduce", 2, 4}, {c10::make_intrusive<NeverOver>()}, std::nullopt);
+  std::future<std::string> told = given_up.get_future();
+  REQUIRE(told.wait_for(std::chrono::minutes(1)) == std::future_status::ready);
+  CHECK(told.get() == "all-reduce: another rank gave up");
+  CHECK(questions == 2);
 }
 
 TEST_CASE("a deadline begins when the operation before is over", "[alone]") {

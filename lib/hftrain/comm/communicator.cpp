@@ -18,6 +18,9 @@
 namespace hftrain::comm {
 namespace {
 
+// In the store, once a rank has given up an operation.
+constexpr const char* kGivenUpKey = "hftrain/given-up";
+
 c10d::ReduceOp operator_of(Reduction reduction, const at::Tensor& tensor) {
   switch (reduction) {
     case Reduction::kSum:
@@ -103,10 +106,15 @@ Communicator::Communicator(BackendRequest request, BackendMaker connect, std::st
       given_up_(std::move(given_up)) {
   group_->setBackend(device().type(), c10d::ProcessGroup::BackendType::CUSTOM, backend_);
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::CUSTOM);
+  if (!given_up_->store) {
+    given_up_->store = request_.store;
+    given_up_->world_size = world_size();
+  }
   if (!request_.watched || world_size() == 1) return;
   watch_ = std::make_unique<WorkWatch>(
       device(), request_.timeout, request_.status,
-      [this](const Operation& operation, const std::string& why) { give_up(operation, why); });
+      [this](const Operation& operation, const std::string& why) { give_up(operation, why); },
+      [this] { return another_gave_up(); });
   backend_->watch_with(*watch_, device());
 }
 
@@ -311,7 +319,9 @@ void Communicator::rethrow(const std::exception_ptr& failure, const Operation& o
 }
 
 // Whoever comes to an operation meanwhile waits until it is known who is missing; the launcher knows it before the abort,
-// which itself may wait, lets go of hosts that wait for the device.
+// which itself may wait, lets go of hosts that wait for the device. So the others do not learn of it by the abort, which
+// under NCCL need not reach them either: their watches look for it (another_gave_up), and they say in time that they are
+// alive.
 void Communicator::give_up(const Operation& operation, const std::string& why) {
   {
     const std::lock_guard lock(given_up_->mutex);
@@ -350,8 +360,14 @@ Error Communicator::name_missing(const std::string& why, const Operation& operat
   std::string what = operation.name + " number " + std::to_string(operation.sequence) +
                      (name_.empty() ? "" : " of the group " + name_) + " failed: ";
   try {
-    std::vector<int> silent = missing_at(*request_.store, "failed", rank(), world_size(), request_.patience);
-    for (int& member : silent) member = request_.members[static_cast<size_t>(member)];
+    // Of all ranks, for one of this group that waits in vain in another one is alive.
+    c10d::Store& store = *given_up_->store;
+    store.set(kGivenUpKey, std::vector<uint8_t>{1});
+    const std::vector<int>& members = request_.members;
+    std::vector<int> silent = missing_at(store, "failed", members[static_cast<size_t>(rank())],
+                                         given_up_->world_size, request_.patience);
+    std::erase_if(
+        silent, [&](int other) { return std::find(members.begin(), members.end(), other) == members.end(); });
     what +=
         silent.empty() ? "all ranks are alive but did not finish it" : "no word from " + name_ranks(silent);
   } catch (const std::exception&) {
@@ -363,6 +379,15 @@ Error Communicator::name_missing(const std::string& why, const Operation& operat
       .hint("the deadline of collective operations is --ddp_timeout, now " +
             std::to_string(std::chrono::duration_cast<std::chrono::seconds>(request_.timeout).count()) +
             " s");
+}
+
+// Where the store is gone, so is rank 0: the operation itself will tell of it.
+bool Communicator::another_gave_up() const {
+  try {
+    return given_up_->store->check({kGivenUpKey});
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, const BackendTable& backends) {

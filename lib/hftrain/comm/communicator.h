@@ -127,6 +127,9 @@ class Communicator {
   friend std::unique_ptr<Communicator> make_communicator(const struct GroupOptions&, const BackendTable&);
   // What the watch of any of a group, its sub-groups and its host's group has found: none of them goes on.
   struct GivenUp {
+    // Of the outermost group: where all ranks hear of it.
+    c10::intrusive_ptr<c10d::Store> store;
+    int world_size = 1;
     std::mutex mutex;
     std::optional<Error> error;
   };
@@ -138,8 +141,10 @@ class Communicator {
   PendingOperation issue(const Start& start) const;
   [[noreturn]] void rethrow(const std::exception_ptr& failure, const Operation& operation) const;
   Error lost(const std::string& why, const Operation& operation) const;
-  // The same without waking anybody.
+  // The same without waking anybody but the watches of other ranks.
   Error name_missing(const std::string& why, const Operation& operation) const;
+  // Of any group. On the watch's thread.
+  bool another_gave_up() const;
   // On the watch's thread.
   void give_up(const Operation& operation, const std::string& why);
   void throw_if_given_up() const;

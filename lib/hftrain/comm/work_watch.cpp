@@ -11,6 +11,9 @@ namespace {
 
 // Between two looks while something is under way.
 constexpr std::chrono::milliseconds kBetweenLooks{20};
+// Most operations are over before the first question, and those who gave up wait longer for the word of the others
+// (GroupOptions::patience).
+constexpr std::chrono::milliseconds kBetweenQuestions{500};
 
 // What the first failed one says; empty: none has.
 std::string failure_of(const WorkWatch::Works& works) {
@@ -29,10 +32,13 @@ std::string failure_of(const WorkWatch::Works& works) {
 }  // namespace
 
 WorkWatch::WorkWatch(c10::Device device, std::chrono::milliseconds deadline, StatusPage* status,
-                     GiveUp give_up)
-    : device_(device), deadline_(deadline), status_(status), give_up_(std::move(give_up)), thread_([this] {
-        run();
-      }) {}
+                     GiveUp give_up, AnotherGaveUp another_gave_up)
+    : device_(device),
+      deadline_(deadline),
+      status_(status),
+      give_up_(std::move(give_up)),
+      another_gave_up_(std::move(another_gave_up)),
+      thread_([this] { run(); }) {}
 
 WorkWatch::~WorkWatch() {
   {
@@ -48,7 +54,9 @@ void WorkWatch::add(Operation operation, Works works, std::optional<c10::Event> 
   const std::lock_guard lock(mutex_);
   if (given_up_) return;
   watched_.push_back({std::move(operation), std::move(works), std::move(reached)});
-  if (watched_.size() == 1) changed_.notify_all();
+  if (watched_.size() > 1) return;
+  asked_ = Clock::now();
+  changed_.notify_all();
 }
 
 void WorkWatch::run() {
@@ -56,7 +64,9 @@ void WorkWatch::run() {
   if (!device_.is_cpu()) c10::impl::VirtualGuardImpl(device_.type()).setDevice(device_);
   std::unique_lock lock(mutex_);
   while (!ends_) {
-    if (const std::optional<Fault> fault = look()) {
+    std::optional<Fault> fault = look();
+    if (!fault) fault = ask(lock);
+    if (fault) {
       given_up_ = true;
       lock.unlock();
       give_up_(fault->operation, fault->why);
@@ -68,6 +78,16 @@ void WorkWatch::run() {
       changed_.wait_for(lock, kBetweenLooks, [this] { return ends_; });
     }
   }
+}
+
+std::optional<WorkWatch::Fault> WorkWatch::ask(std::unique_lock<std::mutex>& lock) {
+  if (!another_gave_up_ || watched_.empty() || Clock::now() - asked_ < kBetweenQuestions) return std::nullopt;
+  lock.unlock();
+  const bool gave_up = another_gave_up_();
+  lock.lock();
+  asked_ = Clock::now();
+  if (!gave_up || ends_ || watched_.empty()) return std::nullopt;
+  return Fault{watched_.front().operation, "another rank gave up"};
 }
 
 bool WorkWatch::reached_front() {
@@ -103,6 +123,7 @@ std::optional<WorkWatch::Fault> WorkWatch::look_at_front() {
     front_since_.reset();
     if (status_ != nullptr) status_->end_wait();
     watched_.pop_front();
+    asked_ = Clock::now();
   }
   return std::nullopt;
 }

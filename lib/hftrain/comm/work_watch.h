@@ -35,11 +35,14 @@ class WorkWatch {
  public:
   using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
   using GiveUp = std::function<void(const Operation& operation, const std::string& why)>;
+  using AnotherGaveUp = std::function<bool()>;
 
   // An operation may take `deadline` from when `device` reached it. `give_up` is called at most once, on the watch's
-  // thread, for the first that takes longer, fails or cannot be looked at; then nothing is looked at any more. `status` may
-  // be null.
-  WorkWatch(c10::Device device, std::chrono::milliseconds deadline, StatusPage* status, GiveUp give_up);
+  // thread, for the first that takes longer, fails or cannot be looked at; then nothing is looked at any more. So it is for
+  // one that is not over when `another_gave_up` says so, which may be null; it is asked twice a second, from when an operation
+  // has been the first for half of one, on that thread too, and does not throw. `status` may be null.
+  WorkWatch(c10::Device device, std::chrono::milliseconds deadline, StatusPage* status, GiveUp give_up,
+            AnotherGaveUp another_gave_up = {});
   ~WorkWatch();
   WorkWatch(const WorkWatch&) = delete;
   WorkWatch& operator=(const WorkWatch&) = delete;
@@ -65,15 +68,19 @@ class WorkWatch {
   std::optional<Fault> look();
   std::optional<Fault> look_at_front();
   bool reached_front();
+  // Lets go of the lock while it asks: the answer may come from another machine.
+  std::optional<Fault> ask(std::unique_lock<std::mutex>& lock);
 
   c10::Device device_;
   std::chrono::milliseconds deadline_;
   StatusPage* status_;
   GiveUp give_up_;
+  AnotherGaveUp another_gave_up_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Watched> watched_;
   std::optional<Clock::time_point> front_since_;  // when the device reached the first of them
+  Clock::time_point asked_;                       // or when the first of them became it
   bool ends_ = false, given_up_ = false;
   std::thread thread_;
 };

@@ -95,6 +95,22 @@ fault("the deadline of an operation on a device begins with the one before it",
       tests=["comm: a deadline begins when the operation before is over"],
       says=r"broadcast|timeout")
 
+fault("survivors on GPUs do not look whether another rank has given up",
+      "lib/hftrain/comm/communicator.cpp", "return given_up_->store->check({kGivenUpKey});", "return false;",
+      tests=["comm: a survivor that waits for a survivor is not named with the rank that is gone"],
+      says=r"no word from ranks? 1|nothing")
+
+fault("a watch never asks whether another rank has given up",
+      "lib/hftrain/comm/work_watch.cpp", "if (!fault) fault = ask(lock);", "",
+      tests=["comm: a watch hears that another rank has given up, and asks only while an operation lasts"],
+      says=r"told\.wait_for")
+
+fault("a rank that waits in vain in another group is named as gone",
+      "lib/hftrain/comm/communicator.cpp", "std::vector<int> silent = missing_at(store, \"failed\", members[static_cast<size_t>(rank())],",
+      "std::vector<int> silent = missing_at(store, \"failed/\" + name_, members[static_cast<size_t>(rank())],",
+      tests=["comm: a survivor that waits for a survivor is not named with the rank that is gone"],
+      says=r"all ranks are alive")
+
 fault("a rank that divides its model first makes all of it",
       "lib/hftrain/models/model.cpp", "options.allocated ? at::empty(spec.shape, typed)", "true ? at::empty(spec.shape, typed)",
       tests=["models: a rank of a divided model of a billion numbers never holds more than its shards"],
