@@ -1,7 +1,6 @@
 #include "launcher/control/follower.h"
 
 #include <poll.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -58,15 +57,10 @@ void Follower::hear() {
   std::move(heard.begin(), heard.end(), std::back_inserter(waiting_));
 }
 
-// Signals of one moment are one wish, as the supervisor counts them, but for SIGINT.
+// The leader counts them itself.
 void Follower::pass_signals() {
   while (const int signal = signals_.next()) {
-    const double now = monotonic_seconds();
-    const bool repeated = stops_ > 0 && signal != SIGINT && now - last_stop_ < kRepeatedStopSeconds;
-    if (!repeated) {
-      last_stop_ = now;
-      ++stops_;
-    }
+    wishes_.take(signal, monotonic_seconds());
     link_.send(StopReceived{signal});
   }
 }
@@ -85,7 +79,7 @@ Message Follower::next() {
       if (waiting_.empty()) throw lost();
       continue;
     }
-    if (stops_ > 1)
+    if (wishes_.count() > 1)
       throw JobEnded(Error(ExitCode::kTerminatedUnsaved, "stopped at once by a second signal")
                          .where("this node")
                          .why("a first signal waits for the step and the save, a second one for nothing")
@@ -103,7 +97,7 @@ void Follower::run_in_background(const std::function<void(const std::atomic<bool
     const bool refused = std::any_of(waiting_.begin(), waiting_.end(), [](const Message& message) {
       return std::holds_alternative<Refusal>(message);
     });
-    if (refused || !link_.open() || stops_ > 0) background.ask_to_stop();
+    if (refused || !link_.open() || wishes_.count() > 0) background.ask_to_stop();
   }
   background.finish();
   hear();

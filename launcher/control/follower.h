@@ -13,6 +13,7 @@
 #include "launcher/control/link.h"
 #include "launcher/process/output_router.h"
 #include "launcher/supervision/stop_signals.h"
+#include "launcher/supervision/stop_wishes.h"
 #include "launcher/supervision/worker_group.h"
 
 namespace hftrain::launcher {
@@ -58,8 +59,7 @@ class Follower {
   ControlLink& link_;
   std::string leader_;
   StopSignals& signals_;
-  int stops_ = 0;
-  double last_stop_ = 0;  // monotonic seconds: the newest that counted
+  StopWishes wishes_;
   std::deque<Message> waiting_;
   std::optional<JobVerdict> verdict_;
 };

@@ -4,7 +4,7 @@
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/exit_code.h"
-#include "launcher/supervision/stop_signals.h"
+#include "launcher/supervision/stop_wishes.h"
 
 namespace hftrain::front {
 namespace {
@@ -14,10 +14,9 @@ std::atomic<bool> g_stop{false};
 std::atomic<double> g_stop_time{0};  // of monotonic_seconds()
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<double>::is_always_lock_free);
 
-// timeout(1) and systemd send two signals for one wish, as the supervisor knows as well.
 void on_signal(int signal) {
   const double now = monotonic_seconds();
-  const bool same_wish = signal != SIGINT && now - g_stop_time < launcher::kRepeatedStopSeconds;
+  const bool same_wish = launcher::is_same_wish(signal, now - g_stop_time);
   if (!g_stop) g_stop_time = now;
   if (g_stop.exchange(true) && !same_wish) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
 }

@@ -1,6 +1,6 @@
 // Stop signals while the front program itself works: the first one sets a flag that long work looks at, a
-// second one ends the process at once, unless it is of the same wish (kRepeatedStopSeconds). The supervisor has its own
-// way once workers run (launcher/supervision/stop_signals.h).
+// second one ends the process at once, unless it is of the same wish (launcher/supervision/stop_wishes.h). The supervisor has
+// its own way once workers run (launcher/supervision/stop_signals.h).
 #pragma once
 
 #include <signal.h>

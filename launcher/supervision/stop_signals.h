@@ -13,10 +13,6 @@
 
 namespace hftrain::launcher {
 
-// Two stop signals that come closer are one wish, whatever their names; SIGINT is a key that somebody
-// presses. Whoever sends two sends them at once, but on a busy machine they are not seen at once.
-constexpr double kRepeatedStopSeconds = 0.5;
-
 // One of those that ask a job to stop.
 bool is_stop_signal(int number);
 

@@ -90,17 +90,11 @@ void Supervisor::handle_signals() {
   while (const int signal = signals_->next()) stop_asked(0, signal);
 }
 
-// timeout(1) and some schedulers send their signal to the process and to its group, systemd sends SIGHUP
-// right behind SIGTERM: one wish, asked twice. A terminal and mpirun send one signal to every agent: the job
-// was asked as often as the agent that was asked most.
+// A terminal and mpirun send one signal to every agent: the job was asked as often as the agent that was asked most.
 void Supervisor::stop_asked(int agent, int signal) {
-  StopsOfAgent& stops = stops_by_agent_[agent];
-  const double now = monotonic_seconds();
-  const bool repeated = stops.count > 0 && signal != SIGINT && now - stops.at < kRepeatedStopSeconds;
-  if (repeated) return;
-  stops.at = now;
-  if (++stops.count <= stops_) return;
-  stops_ = stops.count;
+  StopWishes& wishes = wishes_by_agent_[agent];
+  if (!wishes.take(signal, monotonic_seconds()) || wishes.count() <= stops_) return;
+  stops_ = wishes.count();
   last_signal_ = signal;
   // A scheduler announces the same end; to take it for a second wish would cost the save that it is about.
   if (out_of_time_ && stops_ == 1 && phase_ == Phase::kStopping) return announce_stop_for_time();

@@ -22,6 +22,7 @@
 #include "launcher/supervision/rendezvous.h"
 #include "launcher/supervision/stop_budget.h"
 #include "launcher/supervision/stop_signals.h"
+#include "launcher/supervision/stop_wishes.h"
 #include "launcher/supervision/worker_group.h"
 
 namespace hftrain::launcher {
@@ -99,11 +100,7 @@ class Supervisor {
   Phase phase_ = Phase::kStarting;
   JobRecord job_;
   int last_signal_ = 0;
-  struct StopsOfAgent {
-    int count = 0;
-    double at = 0;  // when the newest that counted came: a repeated one does not put off the next wish
-  };
-  std::map<int, StopsOfAgent> stops_by_agent_;
+  std::map<int, StopWishes> wishes_by_agent_;
   int stops_ = 0;             // how often the job was asked to stop
   bool out_of_time_ = false;  // it stops by itself
   double phase_since_ = 0;    // monotonic seconds

@@ -112,15 +112,18 @@ fault("a stop that comes from the launcher and from elsewhere is two wishes",
       says=r"worker\.finish\(true\)")
 
 fault("the launcher takes two signals of one moment for two wishes",
-      "launcher/supervision/supervisor.cpp", "signal != SIGINT && now - stops.at < kRepeatedStopSeconds;",
-      "signal != SIGINT && now - stops.at < -kRepeatedStopSeconds;",
-      tests=["launcher: two different signals of one moment, as systemd sends them, are one wish"],
-      says=r"result\.code == ExitCode::kTerminated|notices\.size\(\) == 1")
+      "launcher/supervision/stop_wishes.h", "signal != SIGINT && seconds < kRepeatedStopSeconds;",
+      "signal != SIGINT && seconds < -kRepeatedStopSeconds;",
+      tests=["launcher: two different signals of one moment, as systemd sends them, are one wish",
+             "launcher: signals of one moment are one wish to stop, whatever their names"],
+      says=r"result\.code == ExitCode::kTerminated|notices\.size\(\) == 1|wishes\.")
 
 fault("a repeated signal puts off the second wish",
-      "launcher/supervision/supervisor.cpp", "if (repeated) return;\n  stops.at = now;", "stops.at = now;\n  if (repeated) return;",
-      tests=["launcher: the same signal again is a second wish when its moment is over, whatever came in between"],
-      says=r"without saving|notices\.size\(\) >= 2|lasts longer than", seconds=60)
+      "launcher/supervision/stop_wishes.h", "is_same_wish(signal, now - newest_at_)) return false;",
+      "is_same_wish(signal, now - newest_at_)) return newest_at_ = now, false;",
+      tests=["launcher: the same signal again is a second wish when its moment is over, whatever came in between",
+             "launcher: who repeats a wish again and again does not put off the next one"],
+      says=r"without saving|notices\.size\(\) >= 2|lasts longer than|wishes\.take", seconds=60)
 
 fault("the end of a slice is added up without a check",
       "lib/hftrain/storage/sharded_state.cpp", "const std::optional<int64_t> end = checked_sum(offsets[dim], stored.entry.shape[dim]);",
@@ -357,7 +360,7 @@ fault("a stop signal leaves the old run aside",
       says=r"moved the old run back")
 
 fault("the second signal of one wish ends a front program that tidies up",
-      "launcher/front/stop_flag.cpp", "const bool same_wish = signal != SIGINT &&", "const bool same_wish = signal == SIGINT &&",
+      "launcher/front/stop_flag.cpp", "const bool same_wish = launcher::is_same_wish(", "const bool same_wish = !launcher::is_same_wish(",
       tests=["front: two signals of one wish end no front program at once, a second Ctrl-C does"],
       says=r"status_after")
 
