@@ -11,6 +11,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
 #include "support/catch.h"
+#include "support/fork.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain {
@@ -26,7 +27,7 @@ Ended run(const std::function<void()>& work) {
   const testing::TemporaryDirectory folder;
   const std::string log = folder / "log";
   append_to_file(log, "");
-  const pid_t child = ::fork();
+  const pid_t child = testing::fork_child();
   if (child == 0) {
     ::dup2(::open(log.c_str(), O_WRONLY | O_CLOEXEC), STDERR_FILENO);
     install_crash_report();

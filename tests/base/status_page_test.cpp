@@ -6,13 +6,14 @@
 
 #include "hftrain/base/fault_handlers.h"
 #include "support/catch.h"
+#include "support/fork.h"
 
 namespace hftrain {
 namespace {
 
 // Runs `work` in a child that writes to the page.
 int in_child(StatusPage& page, void (*work)(StatusPage&)) {
-  const pid_t child = ::fork();
+  const pid_t child = testing::fork_child();
   if (child == 0) {
     work(page);
     ::_exit(0);

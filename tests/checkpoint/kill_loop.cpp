@@ -20,6 +20,7 @@
 #include "checkpoint/small_run.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/storage/run_directory.h"
+#include "support/fork.h"
 #include "support/temporary_directory.h"
 
 namespace {
@@ -77,7 +78,7 @@ class KillLoop {
   bool run(uint32_t round) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return false;
-    const pid_t child = ::fork();
+    const pid_t child = testing::fork_child();
     if (child == 0) save_until_killed(folder_, round, ends[1]);
     ::close(ends[1]);
     // Some die while they start, the others in one of their first saves.

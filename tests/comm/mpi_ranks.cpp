@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "hftrain/base/text.h"
 #include "launcher/environments/pmix_exchange.h"
 #include "support/catch.h"
+#include "support/fork.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
 
@@ -86,7 +86,7 @@ TEST_CASE(kPlaceTest, "[.rank]") {
   Environment environment = Environment::of_process();
   const int rank = std::stoi(environment.get_or("PMIX_RANK", "-1"));
   REQUIRE(rank >= 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // with mpirun goes everything that it started
+  end_with_parent();  // with mpirun goes everything that it started
   const Job job{*environment.get("TEST_DIRECTORY")};
   const std::vector<std::string> hanging = split(*environment.get("TEST_HANGING"), ' ');
   const bool hangs = std::find(hanging.begin(), hanging.end(), std::to_string(rank)) != hanging.end();

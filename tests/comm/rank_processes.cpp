@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 
 #include "comm/rank_spawn.h"
 #include "support/catch.h"
+#include "support/fork.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::testing {
@@ -184,7 +184,7 @@ TEST_CASE(kRankTest, "[.rank]") {
   const Environment environment = Environment::of_process();
   const int rank = std::stoi(environment.get_or("TEST_RANK", "-1"));
   REQUIRE(rank >= 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is stopped leaves nobody behind
+  end_with_parent();  // a test that is stopped leaves nobody behind
   at::set_num_threads(1);
   comm::StoreAddress store{"127.0.0.1", static_cast<uint16_t>(std::stoi(*environment.get("TEST_PORT"))),
                            rank == 0 ? kListenFd : -1};

@@ -18,6 +18,7 @@
 #include "hftrain/data/estimate.h"
 #include "hftrain/data/split_request.h"
 #include "support/catch.h"
+#include "support/fork.h"
 #include "support/refusal.h"
 #include "support/temporary_directory.h"
 
@@ -41,6 +42,7 @@ using hftrain::data::PrepareObserver;
 using hftrain::data::PrepareRequest;
 using hftrain::testing::ByteTokenizer;
 using hftrain::testing::digest;
+using hftrain::testing::fork_child;
 using hftrain::testing::golden_rows;
 using hftrain::testing::TemporaryDirectory;
 
@@ -318,7 +320,7 @@ TEST_CASE("A preparation that is stopped leaves nothing") {
 TEST_CASE("A preparation that is killed leaves nothing that looks finished, and the next one cleans up",
           "[process]") {
   PrepareFixture fixture;
-  const pid_t child = ::fork();
+  const pid_t child = fork_child();
   REQUIRE(child >= 0);
   if (child == 0) {
     fixture.tokenizer->before_row = [](std::string_view) { ::kill(::getpid(), SIGKILL); };

@@ -23,6 +23,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/storage/async_file_engine.h"
 #include "support/catch.h"
+#include "support/fork.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 
@@ -62,7 +63,7 @@ Error error_of(const std::function<void()>& work) {
 
 // Runs `work` in a child process; its answer must be true.
 bool holds_in_child(const std::function<bool()>& work) {
-  const pid_t child = ::fork();
+  const pid_t child = testing::fork_child();
   if (child == 0) {
     bool holds = false;
     try {

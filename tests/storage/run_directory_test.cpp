@@ -24,6 +24,7 @@
 
 #include "hftrain/base/error.h"
 #include "support/catch.h"
+#include "support/fork.h"
 #include "support/refusal.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
@@ -59,12 +60,10 @@ class Child {
  public:
   template <typename Body>
   explicit Child(const Body& body) {
-    const pid_t test = ::getpid();
-    pid_ = ::fork();
+    pid_ = testing::fork_child();
     if (pid_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       try {
-        if (::getppid() == test) body();
+        body();
       } catch (...) {  // that it has ended tells
       }
       ::_exit(1);

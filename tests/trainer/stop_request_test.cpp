@@ -9,6 +9,7 @@
 #include <string>
 
 #include "support/catch.h"
+#include "support/fork.h"
 
 namespace hftrain::trainer {
 namespace {
@@ -19,7 +20,7 @@ class Worker {
   Worker() {
     REQUIRE(::pipe(ready_) == 0);
     REQUIRE(::pipe(end_) == 0);
-    pid_ = ::fork();
+    pid_ = testing::fork_child();
     if (pid_ == 0) {
       ::close(end_[1]);
       StopRequest::install_handlers();

@@ -8,6 +8,7 @@
 
 #include "hftrain/base/error.h"
 #include "support/catch.h"
+#include "support/fork.h"
 #include "support/skip.h"
 
 namespace hftrain::launcher {
@@ -32,7 +33,7 @@ TEST_CASE("a process is asked to stop when the one that started it is killed", "
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   g_said = ends[1];
-  const pid_t parent = ::fork();
+  const pid_t parent = testing::fork_child();
   if (parent == 0) {
     if (::fork() == 0) {
       ::signal(SIGTERM, [](int) {
@@ -71,7 +72,7 @@ int watch_from_a_new_namespace() {
 }
 
 TEST_CASE("a parent outside the container is not watched, and is no reason not to start", "[process]") {
-  const pid_t child = ::fork();
+  const pid_t child = testing::fork_child();
   if (child == 0) ::_exit(watch_from_a_new_namespace());
   int status = 0;
   ::waitpid(child, &status, 0);

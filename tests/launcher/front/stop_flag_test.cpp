@@ -8,13 +8,14 @@
 
 #include "hftrain/base/exit_code.h"
 #include "support/catch.h"
+#include "support/fork.h"
 
 namespace hftrain::front {
 namespace {
 
 // The exit status of a process that gets the signals at once.
 int status_after(const std::vector<int>& signals) {
-  const pid_t child = ::fork();
+  const pid_t child = testing::fork_child();
   if (child == 0) {
     const StopFlag stop;
     for (const int signal : signals) ::raise(signal);

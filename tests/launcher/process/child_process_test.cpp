@@ -8,6 +8,7 @@
 
 #include "hftrain/base/error.h"
 #include "support/catch.h"
+#include "support/fork.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
 
@@ -121,7 +122,7 @@ TEST_CASE("a program that cannot be executed is an environment error that says w
 
 TEST_CASE("a child whose end nobody could notice is not started", "[process]") {
   // In a process of its own, whose limit on open files leaves room for the pipes and for nothing to watch by.
-  const pid_t process = ::fork();
+  const pid_t process = testing::fork_child();
   if (process == 0) {
     const int next = ::dup(STDERR_FILENO);
     ::close(next);

@@ -22,6 +22,7 @@
 #include "launcher/ssh/machine_start.h"
 #include "resident_bytes.h"
 #include "support/catch.h"
+#include "support/fork.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
 
@@ -545,7 +546,7 @@ TEST_CASE("front programs die with the starter, here and there", "[process]") {
     const std::string file = cluster.folder / "pid";
     cluster.add("one", {"wait"}, here, {{"WAIT_FILE", file}});
     Pipe started = make_pipe();
-    const pid_t starter = ::fork();
+    const pid_t starter = testing::fork_child();
     if (starter == 0) {
       Watcher watcher;
       watcher.on_change = [&](Watcher& self) {

@@ -95,6 +95,11 @@ fault("the deadline of an operation on a device begins with the one before it",
       tests=["comm: a deadline begins when the operation before is over"],
       says=r"broadcast|timeout")
 
+fault("what a test forks may outlive it",
+      "tests/support/fork.h", "  end_with_parent();\n  if", "  if",
+      tests=["support: what a test forks goes with it, however that ends"],
+      says=r"poll\(&closed")
+
 fault("survivors on GPUs do not look whether another rank has given up",
       "lib/hftrain/comm/communicator.cpp", "return given_up_->store->check({kGivenUpKey});", "return false;",
       tests=["comm: a survivor that waits for a survivor is not named with the rank that is gone"],
