@@ -108,12 +108,12 @@ struct AttemptOutcome {
 };
 
 AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
-                           Job& others, std::optional<double> end, const PatientStream& terminal,
-                           reporting::Console& console, HubPusher* pusher) {
+                           launcher::Rendezvous rendezvous, Job& others, std::optional<double> end,
+                           const PatientStream& terminal, reporting::Console& console, HubPusher* pusher) {
   launcher::LocalLaunch launch;
   others.run_in_background([&] { launch = local_launch(context.program, inputs, plan); });
   launcher::JobSpec job;
-  job.rendezvous = others.bind_store(plan);
+  job.rendezvous = std::move(rendezvous);
   launch.master_address = job.rendezvous.address;
   launch.master_port = job.rendezvous.port;
   job.hub = others.hub();
@@ -192,8 +192,9 @@ plan::RunPlan plan_of_search(const PlanMaker& make_plan, const plan::RunPlan& pl
 }  // namespace
 
 ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan,
-                     const PlanMaker& make_plan, const std::optional<HubTarget>& target, Job& others,
-                     Stopwatch& stopwatch, reporting::Console& console) {
+                     launcher::Rendezvous rendezvous, const PlanMaker& make_plan,
+                     const std::optional<HubTarget>& target, Job& others, Stopwatch& stopwatch,
+                     reporting::Console& console) {
   const RunFolder folder = run_folder(plan.output_dir);
   stopwatch.end();
   launcher::StopSignals stops(inputs.parsed.arguments.launch.signals_to_handle);  // also between attempts
@@ -211,7 +212,8 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   std::optional<HubPusher> pusher;
   if (target) pusher.emplace(*target, inputs.parsed.arguments.hub, plan, console);
   for (;;) {
-    outcome = run_attempt(context, inputs, plan, others, end, terminal, console, pusher ? &*pusher : nullptr);
+    outcome = run_attempt(context, inputs, plan, std::move(rendezvous), others, end, terminal, console,
+                          pusher ? &*pusher : nullptr);
     if (outcome.result.stop_asked) terminal.hurry();
     for (const std::string& path : outcome.checkpoints) attempts.committed(path);
     const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
@@ -242,6 +244,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
       });
       for (const std::string& notice : notices) console.line(notice);
       others.share(plan);
+      rendezvous = others.bind_store(plan);
     } catch (...) {
       // Of several nodes one that is gone meanwhile, a stop signal, or what a disk or the memory does not give. The run
       // has been, so it ends as every run does: with its summary, its pushes and a verdict for the others.

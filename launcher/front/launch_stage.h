@@ -17,6 +17,7 @@
 #include "launcher/front/inputs.h"
 #include "launcher/front/job.h"
 #include "launcher/front/stopwatch.h"
+#include "launcher/supervision/rendezvous.h"
 
 namespace hftrain::front {
 
@@ -36,9 +37,11 @@ std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& la
 using PlanMaker = std::function<plan::RunPlan(int64_t batch, const std::string& resume_from)>;
 
 // Returns the job's exit code once every worker is gone and no attempt is left or worth it. The report of a
-// failure goes to the console. With `target` what the run saves is pushed there, and the last push waited for.
+// failure goes to the console. `rendezvous`: of the first attempt; later ones get their own. With `target` what the run saves
+// is pushed there, and the last push waited for.
 ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan,
-                     const PlanMaker& make_plan, const std::optional<HubTarget>& target, Job& job,
-                     Stopwatch& stopwatch, reporting::Console& console);
+                     launcher::Rendezvous rendezvous, const PlanMaker& make_plan,
+                     const std::optional<HubTarget>& target, Job& job, Stopwatch& stopwatch,
+                     reporting::Console& console);
 
 }  // namespace hftrain::front

@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from errors_have_four_parts import parts_of
-from runs import HFTRAIN, Fixture, expect, in_order, run_scenarios
+from runs import BUILD, HFTRAIN, Fixture, expect, in_order, run_scenarios
 
 
 def late_mistake(folder):
@@ -44,6 +44,13 @@ def refused(fixture, code, said, *words):
     expect(said in run.stderr and parts_of(run.stderr) == [{"what", "where", "why", "try"}], f"'{said}' is said in four parts", run.stderr)
 
 
+def expect_as_it_was(output, before):
+    """The run whose content was that `before`; whoever locks its folder writes into the lock."""
+    after = content(output)
+    changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    expect(changed <= {"hftrain/lock"}, "the run that is there stays as it was", changed)
+
+
 def a_run_that_never_began_leaves_nothing(fixture, folder):
     data, output = late_mistake(folder), os.path.join(folder, "deep", "out")
     flags = [*fixture.flags(output, "--max_steps", 2, "--save_steps", 2, ranks=1), "--train_file", data]
@@ -60,9 +67,7 @@ def a_run_that_never_began_leaves_nothing(fixture, folder):
     before = content(output)
     refused(fixture, 4, "late.jsonl:5001", *flags, "--overwrite_output_dir")
     expect(os.listdir(os.path.dirname(output)) == ["out"], "no run is moved aside", os.listdir(os.path.dirname(output)))
-    after = content(output)
-    changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
-    expect(changed <= {"hftrain/lock"}, "the run that is there stays as it was", changed)
+    expect_as_it_was(output, before)
 
 
 def the_folder_is_looked_at_before_the_data_are_prepared(fixture, folder):
@@ -122,13 +127,24 @@ def a_stop_before_ranks_begin_moves_the_old_run_back(fixture, folder):
     expect(process.returncode == 10, "it ends with 10", [process.returncode, said])
     in_order(said, "moved the old run to", f"moved the old run back to {output}", "stopped before the run began")
     expect(not os.path.exists(output + ".old-1"), "nothing is left aside", os.listdir(folder))
-    after = content(output)
-    changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
-    expect(changed <= {"hftrain/lock"}, "the old run is as it was", changed)
+    expect_as_it_was(output, before)
+
+
+def a_port_that_is_not_there_moves_the_old_run_back(fixture, folder):
+    output = os.path.join(folder, "out")
+    flags = fixture.flags(output, "--max_steps", 2, "--save_steps", 2, ranks=1)
+    fixture.call(*flags)
+    before = content(output)
+    run = subprocess.run([HFTRAIN, *flags, "--overwrite_output_dir"], text=True, capture_output=True,
+                         env={**fixture.environment, "LD_PRELOAD": str(BUILD / "lib" / "libno_listener.so")})
+    expect(run.returncode == 3, "it ends with 3", [run.returncode, run.stderr])
+    in_order(run.stderr, "moved the old run to", f"moved the old run back to {output}", "cannot listen on port")
+    expect(not os.path.exists(output + ".old-1"), "nothing is left aside", os.listdir(folder))
+    expect_as_it_was(output, before)
 
 
 SCENARIOS = [a_run_that_never_began_leaves_nothing, the_folder_is_looked_at_before_the_data_are_prepared,
-             a_stop_before_ranks_begin_moves_the_old_run_back]
+             a_stop_before_ranks_begin_moves_the_old_run_back, a_port_that_is_not_there_moves_the_old_run_back]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

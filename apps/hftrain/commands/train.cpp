@@ -146,10 +146,12 @@ std::optional<HubTarget> look_for_hub(const Inputs& inputs, bool trains, Job& jo
   return target;
 }
 
-// From the first change of the output folder to the last thing before ranks run. Who is alone leaves at once on a stop
-// signal, which is no time to move an old run back: `stop` is there for it from then on, and until that is done.
-void begin_run(const CommandContext& context, const Inputs& inputs, OutputFolder& output, plan::RunPlan& plan,
-               Job& job, std::optional<StopFlag>& stop, reporting::Console& console) {
+// From the first change of the output folder to the last thing before ranks run: where they meet, which is bound while an old
+// run can still come back. Who is alone leaves at once on a stop signal, which is no time to move it back: `stop` is there for
+// it from then on, and until that is done.
+launcher::Rendezvous begin_run(const CommandContext& context, const Inputs& inputs, OutputFolder& output,
+                               plan::RunPlan& plan, Job& job, std::optional<StopFlag>& stop,
+                               reporting::Console& console) {
   if (job.alone()) stop.emplace();
   const RunFolder folder = run_folder(inputs.output_dir);
   std::vector<std::string> moved;
@@ -159,6 +161,7 @@ void begin_run(const CommandContext& context, const Inputs& inputs, OutputFolder
   job.look_for_output_folder(plan);
   job.run_in_background([&] { write_plan(folder, plan); });
   job.share(plan);
+  launcher::Rendezvous rendezvous = job.bind_store(plan);
   if (stop && stop->is_set())
     throw Error(ExitCode::kTerminatedUnsaved, "stopped before the run began")
         .where(inputs.output_dir)
@@ -166,6 +169,7 @@ void begin_run(const CommandContext& context, const Inputs& inputs, OutputFolder
         .hint("the same command starts it");
   output.keep();
   stop.reset();
+  return rendezvous;
 }
 
 ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, Stopwatch& stopwatch,
@@ -202,11 +206,12 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   });
   for (const std::string& notice : decision.notices) console.line(notice);
   show(notes, console);
-  begin_run(context, inputs, *output, plan, job, stop, console);
+  launcher::Rendezvous rendezvous = begin_run(context, inputs, *output, plan, job, stop, console);
   const PlanMaker make_plan = [&](int64_t batch, const std::string& resume_from) {
     return resolve_plan(inputs, facts_of(*prepared), resume_from, batch);
   };
-  return run_workers(context, inputs, plan, make_plan, target, job, stopwatch, console);
+  return run_workers(context, inputs, plan, std::move(rendezvous), make_plan, target, job, stopwatch,
+                     console);
 }
 
 // No rank needs it. Of a machine that could not be gathered only the variable itself is known, and `env:`.

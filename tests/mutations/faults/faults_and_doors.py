@@ -359,6 +359,11 @@ fault("a stop signal leaves the old run aside",
       tests=["runs: before a run: a stop before ranks begin moves the old run back"],
       says=r"moved the old run back")
 
+fault("an old run stays aside where ranks find no port to meet at",
+      "apps/hftrain/commands/train.cpp", "  launcher::Rendezvous rendezvous = job.bind_store(plan);\n  if (stop", "  output.keep();\n  launcher::Rendezvous rendezvous = job.bind_store(plan);\n  if (stop",
+      tests=["runs: before a run: a port that is not there moves the old run back"],
+      says=r"moved the old run back")
+
 fault("the second signal of one wish ends a front program that tidies up",
       "launcher/front/stop_flag.cpp", "const bool same_wish = launcher::is_same_wish(", "const bool same_wish = !launcher::is_same_wish(",
       tests=["front: two signals of one wish end no front program at once, a second Ctrl-C does"],
