@@ -211,20 +211,20 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   std::string last_word;  // for the terminals of the others, where it is not the failure's
   std::optional<HubPusher> pusher;
   if (target) pusher.emplace(*target, inputs.parsed.arguments.hub, plan, console);
-  for (;;) {
-    outcome = run_attempt(context, inputs, plan, std::move(rendezvous), others, end, terminal, console,
-                          pusher ? &*pusher : nullptr);
-    if (outcome.result.stop_asked) terminal.hurry();
-    for (const std::string& path : outcome.checkpoints) attempts.committed(path);
-    const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
-    const std::optional<int64_t> batch = next_batch(inputs, plan, outcome.result);
-    if (batch) console.line(line_of_search(outcome.result, plan, *batch));
-    if (outcome.result.failure && batch.value_or(0) == 0) console.result(outcome.result.failure->render());
-    if (!again && batch.value_or(0) == 0) {
-      for (const std::string& notice : attempts.notices()) console.line(notice);
-      break;
-    }
-    try {
+  try {
+    for (;;) {
+      outcome = run_attempt(context, inputs, plan, std::move(rendezvous), others, end, terminal, console,
+                            pusher ? &*pusher : nullptr);
+      if (outcome.result.stop_asked) terminal.hurry();
+      for (const std::string& path : outcome.checkpoints) attempts.committed(path);
+      const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
+      const std::optional<int64_t> batch = next_batch(inputs, plan, outcome.result);
+      if (batch) console.line(line_of_search(outcome.result, plan, *batch));
+      if (outcome.result.failure && batch.value_or(0) == 0) console.result(outcome.result.failure->render());
+      if (!again && batch.value_or(0) == 0) {
+        for (const std::string& notice : attempts.notices()) console.line(notice);
+        break;
+      }
       if (stops.next() != 0)
         throw Error(ExitCode::kTerminatedUnsaved, "stopped before it was started again")
             .where(plan.output_dir)
@@ -245,16 +245,16 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
       for (const std::string& notice : notices) console.line(notice);
       others.share(plan);
       rendezvous = others.bind_store(plan);
-    } catch (...) {
-      // Of several nodes one that is gone meanwhile, a stop signal, or what a disk or the memory does not give. The run
-      // has been, so it ends as every run does: with its summary, its pushes and a verdict for the others.
-      const Error error = error_of(std::current_exception());
-      context.err << error.render() << std::endl;
-      outcome.result.code = error.code();
-      outcome.result.reason = exit_code_name(error.code());
-      last_word = error.what();
-      break;
     }
+  } catch (...) {
+    // Of several nodes one that is gone meanwhile, a stop signal, or what a disk, the memory or the system does not give. The
+    // run has begun, so it ends as every run does: with its summary, its pushes and a verdict for the others.
+    const Error error = error_of(std::current_exception());
+    console.clear();
+    context.err << error.render() << std::endl;
+    outcome.result.code = error.code();
+    outcome.result.reason = exit_code_name(error.code());
+    last_word = error.what();
   }
 
   SummaryFacts facts{outcome.result.code,    outcome.result.reason, stopwatch.seconds(),   stopwatch.total(),

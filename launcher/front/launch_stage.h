@@ -36,9 +36,9 @@ std::vector<plan::WorkerCommand> worker_commands(const launcher::LocalLaunch& la
 // The plan of this run with another micro-batch, from a checkpoint or (empty) from the beginning.
 using PlanMaker = std::function<plan::RunPlan(int64_t batch, const std::string& resume_from)>;
 
-// Returns the job's exit code once every worker is gone and no attempt is left or worth it. The report of a
-// failure goes to the console. `rendezvous`: of the first attempt; later ones get their own. With `target` what the run saves
-// is pushed there, and the last push waited for.
+// Returns the job's exit code once every worker is gone and no attempt is left or worth it, or one cannot be started. The
+// report of a failure goes to the console. `rendezvous`: of the first attempt; later ones get their own. With `target` what
+// the run saves is pushed there, and the last push waited for.
 ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan,
                      launcher::Rendezvous rendezvous, const PlanMaker& make_plan,
                      const std::optional<HubTarget>& target, Job& job, Stopwatch& stopwatch,

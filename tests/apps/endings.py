@@ -319,6 +319,26 @@ def scenario_checkpoint_of_two_nodes_that_cannot_be_moved_aside(fixture, output)
     return "3 on both, and both know why"
 
 
+def scenario_attempt_that_cannot_be_started(fixture, output):
+    """A worker that is killed, and its program gone when the run is to be started again, as in an update of it."""
+    folder = f"{output}-program"
+    os.makedirs(folder)
+    shutil.copy2(HFTRAIN, folder)
+    worker = os.path.join(folder, "hftrain-worker")
+    write(worker, '#!/bin/sh\nrm -- "$0"\nkill -9 $$\n')
+    os.chmod(worker, 0o755)
+    job = subprocess.Popen([os.path.join(folder, "hftrain"), *fixture.flags(output, "--max_steps", 3, "--max_restarts", 2, ranks=1)],
+                           env=fixture.environment, text=True, stderr=subprocess.PIPE)
+    text = ends_with(job, 3)
+    expect(text, "was killed by SIGKILL", "(restart 1 of 2)", f"error: cannot start {worker}", "try: ")
+    if not os.path.exists(os.path.join(output, "hftrain", "summary.json")):
+        raise SystemExit(f"FAILED: the run has a summary\n{text}")
+    end = summary(output)
+    if (end["exit_code"], end["reason"], [attempt["exit_code"] for attempt in end["attempts"]]) != (3, "environment", [9]):
+        raise SystemExit(f"FAILED: the summary has the end and the attempt: {end}\n{text}")
+    return "3, with a summary"
+
+
 def scenario_ranks_with_cores_of_their_own(fixture, output):
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:

@@ -183,8 +183,14 @@ fault("an answer to a plan leaves out what the checkpoint's files say",
       tests=["launcher: a plan and the answer to it come with each of their members, under their names"],
       says=r"the hash of its files")
 
+fault("an attempt that cannot be started leaves the run without a summary",
+      "launcher/front/launch_stage.cpp", "    const Error error = error_of(std::current_exception());\n    console.clear();",
+      "    const Error error = error_of(std::current_exception());\n    if (std::string(error.what()).starts_with(\"cannot start\")) throw;",
+      tests=["runs: endings: attempt that cannot be started"],
+      says=r"the run has a summary")
+
 fault("a run that the system does not let start again has no summary",
-      "launcher/front/launch_stage.cpp", "    } catch (...) {\n      // Of several nodes one", "    } catch (const Error&) {\n      // Of several nodes one",
+      "launcher/front/launch_stage.cpp", "  } catch (...) {\n    // Of several nodes one", "  } catch (const Error&) {\n    // Of several nodes one",
       tests=["runs: endings: checkpoint that cannot be moved aside", "runs: endings: checkpoint of two nodes that cannot be moved aside"],
       says=r"the run has a summary")
 
