@@ -140,12 +140,6 @@ std::optional<std::string> take_from_hosts(const std::vector<Host>& hosts, argum
                                            arguments::Origins& origins) {
   const auto machines = static_cast<int64_t>(hosts.size());
   const std::string origin = "from hostfile";
-  if (launch.node_rank >= machines)
-    throw Error(ExitCode::kUsage,
-                "node_rank " + std::to_string(launch.node_rank) + " is not in the host file")
-        .where(origins.describe("node_rank") + ", " + origins.describe("hostfile"))
-        .why("it leaves " + std::to_string(machines) + (machines == 1 ? " machine" : " machines"))
-        .hint("0 to " + std::to_string(machines - 1));
   if (!origins.is_given("nnodes")) {
     launch.nnodes = std::to_string(machines);
     origins.set("nnodes", origin);
@@ -154,6 +148,12 @@ std::optional<std::string> take_from_hosts(const std::vector<Host>& hosts, argum
     launch.master_addr = hosts.front().name;
     origins.set("master_addr", origin);
   }
+  if (launch.node_rank >= machines)
+    throw Error(ExitCode::kUsage,
+                "node_rank " + std::to_string(launch.node_rank) + " is not in the host file")
+        .where(origins.describe("node_rank") + ", " + origins.describe("hostfile"))
+        .why("it leaves " + std::to_string(machines) + (machines == 1 ? " machine" : " machines"))
+        .hint("0 to " + std::to_string(machines - 1));
   const Host& here = hosts[static_cast<size_t>(launch.node_rank)];
   if (here.chosen) check_chosen_slots(here, launch, origins);
   if (!launch.nproc_per_node || here.chosen) {

@@ -46,8 +46,9 @@ bool starts_hosts(const arguments::LaunchArguments& launch, const arguments::Ori
 bool counts_hosts(const arguments::LaunchArguments& launch, const arguments::Origins& origins);
 
 // Of counts_hosts(): the host file says how many machines and ranks there are, node_rank which one this is;
-// what the user gave wins. Throws an Error (kUsage) when node_rank is none of them. Returns CUDA_VISIBLE_DEVICES for the slots
-// that a filter chose here; nothing where there is no choice.
+// what the user gave wins. Throws an Error (kUsage) when node_rank is none of them, or nproc_per_node contradicts the slots
+// chosen here; `launch` says by then how many machines there are and where the first one is, for who tells the others. Returns
+// CUDA_VISIBLE_DEVICES for the slots that a filter chose here; nothing where there is no choice.
 std::optional<std::string> take_from_hosts(const std::vector<Host>& hosts, arguments::LaunchArguments& launch,
                                            arguments::Origins& origins);
 

@@ -314,6 +314,16 @@ def scenario_wrong_starts_are_named_in_time(scenario):
     text = timed("a GPU that one machine's slots lack", pair, (2,))
     check("a GPU that one machine's slots lack: named", "there is no GPU '1'" in text, text)
 
+    for name, numbers, said in (("ranks that one machine's slots contradict", (0, 1), "say two different things"),
+                                ("a number that is not in the host file", (0, 2), "node_rank 2 is not in the host file")):
+        started = ["--hostfile", hosts, "--no_ssh", "--master_port", str(free_port())]
+        if numbers == (0, 1):
+            started += ["--include", f"{addresses[0]}:0@{addresses[1]}:0,1"]
+        pair = [scenario.front(index, scenario.flags("numbers", *started, "--node_rank", str(number)), f"numbers-{numbers[1]}-{index}")
+                for index, number in enumerate(numbers)]
+        text = timed(name, pair, (2,))
+        check(f"{name}: named", said in text, text)
+
     shell = scenario.machines.remote_shell(scenario.folder)
     for name, content, codes, said in (("malformed", "worker-0 slots=four\n", (2,), "hostfile:1"),
                                        ("a dead machine", f"{addresses[0]} slots=1\n10.255.255.254 slots=1\n", (2, 3),

@@ -272,26 +272,26 @@ ExitCode join_job(const CommandContext& context, const arguments::ParseOutcome& 
                  : follow(context, inputs, membership, console);
 }
 
-// The other front programs of the job hear of them too, when what could be read says where they are. mpirun
-// and torchrun see the exit code, and to meet through them may take long.
-ExitCode refuse(const CommandContext& context, const arguments::InvalidArguments& invalid) {
+// Of arguments of which `read` could be read. The other front programs of the job hear of it too, when that says where they
+// are. mpirun and torchrun see the exit code, and to meet through them may take long.
+ExitCode refuse(const CommandContext& context, const arguments::ParseOutcome& read, const Error& error) {
   Inputs inputs;
-  inputs.parsed = invalid.read();
+  inputs.parsed = read;
   inputs.environment = context.environment;
   launcher::Membership membership;
   try {
     membership = membership_of(inputs, context);
   } catch (const Error&) {
-    throw invalid;  // the membership is among the mistakes
+    throw Error(error);  // the membership is among the mistakes
   }
   const arguments::Actions& asked = inputs.parsed.actions;
   if (asked.dry_run || asked.print_config || membership.meeting != launcher::Meeting::kFixedAddress) {
-    if (launcher::speaks_first(context.environment)) throw invalid;
-    return invalid.code();
+    if (launcher::speaks_first(context.environment)) throw Error(error);
+    return error.code();
   }
   reporting::Console console(context.err, console_style(inputs.parsed.arguments, context));
-  return membership.leads() ? abort_job(context, inputs, membership, invalid)
-                            : decline(context, inputs, membership, console, invalid);
+  return membership.leads() ? abort_job(context, inputs, membership, error)
+                            : decline(context, inputs, membership, console, error);
 }
 
 // The plan of a job that a host file starts is that of its first machine; all are taken to be like this one.
@@ -334,7 +334,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
     parsed = arguments::parse_arguments(arguments, context.environment);
   } catch (const arguments::InvalidArguments& invalid) {
     if (arguments::other_machines(invalid.read())) throw;
-    return refuse(context, invalid);
+    return refuse(context, invalid.read(), invalid);
   }
   if (answer_question(parsed, context, help)) return ExitCode::kDone;
   if (parsed.actions.json && !parsed.actions.dry_run) {
@@ -370,12 +370,12 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
                    : run_on_hosts(context, std::move(hosts), console);
   }
   if (launcher::counts_hosts(parsed.arguments.launch, parsed.origins)) {
-    const std::optional<std::string> slots = launcher::take_from_hosts(
-        launcher::read_hosts(parsed.arguments.launch), parsed.arguments.launch, parsed.origins);
     try {
+      const std::optional<std::string> slots = launcher::take_from_hosts(
+          launcher::read_hosts(parsed.arguments.launch), parsed.arguments.launch, parsed.origins);
       arguments::take_slots(slots, context.environment, parsed);
-    } catch (const arguments::InvalidArguments& invalid) {
-      return refuse(context, invalid);
+    } catch (const Error& error) {
+      return refuse(context, parsed, error);
     }
   }
   const launcher::Membership membership_by_name =

@@ -284,6 +284,15 @@ TEST_CASE("no_ssh takes the numbers of machines and ranks from the host file") {
   launch.node_rank = 2;
   CHECK(contains(refusal_in([&] { take_from_hosts(kTwo, launch, origins); }),
                  "node_rank 2 is not in the host file"));
+  // The others are to be told, so they are known by then.
+  LaunchArguments wrong;
+  wrong.no_ssh = true;
+  wrong.node_rank = 2;
+  Origins given = origins_of({{"node_rank", "--node_rank"}});
+  CHECK(contains(refusal_in([&] { take_from_hosts(kTwo, wrong, given); }),
+                 "node_rank 2 is not in the host file"));
+  CHECK(wrong.nnodes == "2");
+  CHECK(wrong.master_addr == "worker-0");
 }
 
 TEST_CASE("the host file starts machines once") {

@@ -308,9 +308,19 @@ fault("gpu_ids beside a host file's slots is refused by a mask that gives way to
       says=r"there is no GPU '1'")
 
 fault("nodes wait for one whose slots lack a GPU of --gpu_ids",
-      "apps/hftrain/commands/train.cpp", "    } catch (const arguments::InvalidArguments& invalid) {\n      return refuse(context, invalid);\n    }\n", "    } catch (const arguments::InvalidArguments&) {\n      throw;\n    }\n",
+      "apps/hftrain/commands/train.cpp", "    } catch (const Error& error) {\n      return refuse(context, parsed, error);\n    }\n", "    } catch (const Error&) {\n      throw;\n    }\n",
       tests=["runs: machines: wrong starts are named in time"],
       says=r"a GPU that one machine's slots lack")
+
+fault("nodes wait for one whose command line contradicts the host file",
+      "apps/hftrain/commands/train.cpp", "    } catch (const Error& error) {\n      return refuse(context, parsed, error);\n    }\n", "    } catch (const arguments::InvalidArguments& error) {\n      return refuse(context, parsed, error);\n    }\n",
+      tests=["runs: machines: wrong starts are named in time"],
+      says=r"ranks that one machine's slots contradict")
+
+fault("a node_rank that is not in the host file leaves the others unknown",
+      "launcher/ssh/machine_start.cpp", "  if (!origins.is_given(\"nnodes\")) {\n    launch.nnodes", "  if (!origins.is_given(\"nnodes\") && launch.node_rank < machines) {\n    launch.nnodes",
+      tests=["launcher: no_ssh takes the numbers of machines and ranks from the host file"],
+      says=r"wrong\.nnodes")
 
 fault("gpu_ids takes the place of a mask of a file's env: without a word",
       "lib/hftrain/arguments/import/visible_gpus.cpp", "if (before && *before != chosen)", "if (before && *before == chosen)",
