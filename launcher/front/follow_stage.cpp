@@ -221,7 +221,7 @@ class FollowStage {
       lines = output_->cleared();
       if (!inputs_.parsed.arguments.output.overwrite_output_dir) return;
       // Moved aside before other programs of this machine write into the new one.
-      for (std::string& line : output_->begin()) lines.push_back(std::move(line));
+      for (std::string& line : output_->begin(paths_)) lines.push_back(std::move(line));
     });
     for (const std::string& line : lines) console_.line(line);
     follower_->say(launcher::FolderSeen{folder_seen_});

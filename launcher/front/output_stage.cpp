@@ -9,6 +9,7 @@
 #include "hftrain/base/hash.h"
 #include "hftrain/base/text.h"
 #include "hftrain/data/data_files.h"
+#include "hftrain/data/image_collator.h"
 #include "hftrain/data/prepare.h"
 #include "hftrain/interchange/deepspeed_folder.h"
 #include "hftrain/interchange/trainer_folder.h"
@@ -169,6 +170,7 @@ void refuse_moved_checkpoint(const Inputs& inputs) {
 }
 
 constexpr const char* kTokenCache = "the token cache";
+constexpr const char* kOfRows = "an image of the data";
 
 std::string token_cache(const Inputs& inputs) {
   try {
@@ -178,8 +180,10 @@ std::string token_cache(const Inputs& inputs) {
   }
 }
 
-// What ranks and later runs read by the names that were given: path and flag.
-std::vector<std::pair<std::string, std::string>> paths_that_are_read(const Inputs& inputs) {
+// What ranks and later runs read by the names that were given, or by those in rows that are `prepared`: path and flag. An image
+// stands for its folder, since to look at each would take as long as the preparation.
+std::vector<std::pair<std::string, std::string>> paths_that_are_read(
+    const Inputs& inputs, const std::map<std::string, std::string>& prepared) {
   const arguments::Arguments& asked = inputs.parsed.arguments;
   const plan::ModelFacts& model = inputs.model;
   std::vector<std::pair<std::string, std::string>> paths = {{model.source_folder, "model_name_or_path"},
@@ -199,20 +203,23 @@ std::vector<std::pair<std::string, std::string>> paths_that_are_read(const Input
   add(inputs.files.validation_mismatched, "validation_mismatched_file");
   add(inputs.files.test_mismatched, "test_mismatched_file");
   paths.emplace_back(token_cache(inputs), kTokenCache);
+  for (const auto& [split, samples] : prepared) {
+    for (std::string& image : data::images_by_folder(samples)) paths.emplace_back(std::move(image), kOfRows);
+  }
   return paths;
 }
 
 // The flag that was given may be another one: --dataset_name, --train_dir or a model that has its tokenizer with it.
 std::string named_by(const std::string& path, const std::string& flag, const Inputs& inputs) {
-  if (flag == kTokenCache) return path + " (" + flag + ')';
+  if (flag == kTokenCache || flag == kOfRows) return path + " (" + flag + ')';
   return inputs.parsed.origins.is_given(flag) ? path + " (--" + flag + ')' : path;
 }
 
-void refuse_what_moves_aside(const Inputs& inputs) {
+void refuse_what_moves_aside(const Inputs& inputs, const std::map<std::string, std::string>& prepared = {}) {
   refuse_moved_checkpoint(inputs);
   constexpr size_t kNamed = 3;
   std::vector<std::string> moved;
-  for (const auto& [path, flag] : paths_that_are_read(inputs)) {
+  for (const auto& [path, flag] : paths_that_are_read(inputs, prepared)) {
     if (!path.empty() && lies_in(path, inputs.output_dir)) moved.push_back(named_by(path, flag, inputs));
   }
   if (moved.empty()) return;
@@ -319,11 +326,11 @@ void OutputFolder::move_back() {
                    " is not as this start has left it");
 }
 
-std::vector<std::string> OutputFolder::begin() {
+std::vector<std::string> OutputFolder::begin(const std::map<std::string, std::string>& prepared) {
   if (begun_) return {};
   std::vector<std::string> lines;
   if (inputs_.parsed.arguments.output.overwrite_output_dir && plan::wants_training(inputs_.parsed)) {
-    refuse_what_moves_aside(inputs_);  // on a node with a folder of its own nobody has looked
+    refuse_what_moves_aside(inputs_, prepared);  // on a node with a folder of its own nobody has looked
     moved_ = storage::move_run_aside(inputs_.output_dir, lock_);
     if (!moved_.empty()) lines.push_back("moved the old run to " + moved_);
   }

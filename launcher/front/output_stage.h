@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,9 @@ class OutputFolder {
   OutputFolder& operator=(const OutputFolder&) = delete;
 
   const std::vector<std::string>& cleared() const { return cleared_; }  // for people
-  // From here on the run writes. What is there is moved aside first where that is asked for; says so, for people.
-  std::vector<std::string> begin();
+  // From here on the run writes. What is there is moved aside first where that is asked for; says so, for people. `prepared`:
+  // splits by name and where their samples are, which alone know the images that rows name.
+  std::vector<std::string> begin(const std::map<std::string, std::string>& prepared = {});
   // From here on ranks run, and what they write stays.
   void keep() { moved_.clear(); }
 

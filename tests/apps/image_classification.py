@@ -202,6 +202,22 @@ def an_image_that_breaks_after_the_preparation_ends_the_run(fixture, folder):
     expect("an image cannot be read" in result.stderr and "train/red" in result.stderr, "told by its path", result.stderr)
 
 
+def images_in_the_old_run_are_not_moved_aside(fixture, folder):
+    output, rows = os.path.join(folder, "out"), os.path.join(folder, "rows.csv")
+    shutil.copytree(f"{fixture.data}/train", os.path.join(output, "pictures"))
+    with open(rows, "w") as file:
+        file.write("image,label\n")
+        for label in CLASSES:
+            file.writelines(f"out/pictures/{label}/{name},{label}\n" for name in sorted(os.listdir(f"{output}/pictures/{label}")))
+    flags = fixture.flags(output, "--max_steps", 2, "--save_strategy", "no", "--overwrite_output_dir")
+    at = flags.index("--train_dir")
+    flags[at:at + 4] = ["--train_file", rows]
+    said = fixture.call(*flags, expect=2).stderr
+    expect("what the run reads lies in the folder that is moved aside" in said and f"{output}/pictures/" in said
+           and "(an image of the data)" in said, "it is refused, with an image", said)
+    expect(sorted(os.listdir(folder)) == ["out", "rows.csv"] and os.listdir(output) == ["pictures"], "nothing is moved", os.listdir(folder))
+
+
 def the_page_does_what_it_says(fixture, folder):
     with open(PAGE) as file:
         lines = [line for line in file.read().replace(" \\\n", " ").splitlines() if line.startswith("    hftrain ")]
@@ -215,7 +231,7 @@ def the_page_does_what_it_says(fixture, folder):
 SCENARIOS = [it_learns_to_its_floor_and_is_saved_with_its_processor, test_pictures_get_their_classes, validation_images_are_held_out_and_fewer_are_taken,
              a_resumed_run_gives_the_same_bits, every_strategy_computes_what_one_rank_does,
              wrong_folders_are_refused_and_nothing_is_written, an_image_that_breaks_after_the_preparation_ends_the_run,
-             the_page_does_what_it_says]
+             images_in_the_old_run_are_not_moved_aside, the_page_does_what_it_says]
 
 
 if __name__ == "__main__":

@@ -149,13 +149,13 @@ std::optional<HubTarget> look_for_hub(const Inputs& inputs, bool trains, Job& jo
 // From the first change of the output folder to the last thing before ranks run: where they meet, which is bound while an old
 // run can still come back. Who is alone leaves at once on a stop signal, which is no time to move it back: `stop` is there for
 // it from then on, and until that is done.
-launcher::Rendezvous begin_run(const CommandContext& context, const Inputs& inputs, OutputFolder& output,
-                               plan::RunPlan& plan, Job& job, std::optional<StopFlag>& stop,
-                               reporting::Console& console) {
+launcher::Rendezvous begin_run(const CommandContext& context, const Inputs& inputs,
+                               const data::PreparedData& prepared, OutputFolder& output, plan::RunPlan& plan,
+                               Job& job, std::optional<StopFlag>& stop, reporting::Console& console) {
   if (job.alone()) stop.emplace();
   const RunFolder folder = run_folder(inputs.output_dir);
   std::vector<std::string> moved;
-  job.run_in_background([&] { moved = output.begin(); });
+  job.run_in_background([&] { moved = output.begin(paths_of(prepared)); });
   for (const std::string& line : moved) console.line(line);
   job.run_in_background([&] { write_arguments(folder, inputs, context, plan.ranks.backend); });
   job.look_for_output_folder(plan);
@@ -206,7 +206,7 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   });
   for (const std::string& notice : decision.notices) console.line(notice);
   show(notes, console);
-  launcher::Rendezvous rendezvous = begin_run(context, inputs, *output, plan, job, stop, console);
+  launcher::Rendezvous rendezvous = begin_run(context, inputs, *prepared, *output, plan, job, stop, console);
   const PlanMaker make_plan = [&](int64_t batch, const std::string& resume_from) {
     return resolve_plan(inputs, facts_of(*prepared), resume_from, batch);
   };

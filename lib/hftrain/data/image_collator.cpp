@@ -1,5 +1,9 @@
 #include "hftrain/data/image_collator.h"
 
+#include <set>
+
+#include "hftrain/base/file.h"
+#include "hftrain/data/feature_sink.h"
 #include "hftrain/data/split_mix.h"
 #include "hftrain/images/image_reader.h"
 
@@ -81,6 +85,23 @@ class ImageCollator final : public Collator {
 
 std::unique_ptr<Collator> image_collator(const images::Preprocessor& preprocessor, ImageView view) {
   return std::make_unique<ImageCollator>(preprocessor, view);
+}
+
+std::vector<std::string> images_by_folder(const std::string& prefix) {
+  std::vector<std::string> columns;
+  for (const char* name : {kImagePath, kImageBytes}) {
+    if (path_exists(column_prefix(prefix, name) + ".idx")) columns.emplace_back(name);
+  }
+  if (columns.empty() || columns.front() != kImagePath) return {};
+  const std::shared_ptr<const Dataset> split = Dataset::open(prefix, columns);
+  std::set<std::string> folders;
+  std::vector<std::string> images;
+  for (int64_t sample = 0; sample < split->size(); ++sample) {
+    if (split->has(kImageBytes) && split->column(kImageBytes).length(sample) > 0) continue;
+    std::string path = text_of(split->column(kImagePath), sample);
+    if (folders.insert(path.substr(0, path.rfind('/'))).second) images.push_back(std::move(path));
+  }
+  return images;
 }
 
 }  // namespace hftrain::data

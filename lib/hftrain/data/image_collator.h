@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "hftrain/data/collator.h"
 #include "hftrain/images/preprocessor.h"
@@ -24,5 +26,9 @@ enum class ImageView {
 // mix(mix(mix(seed + g) + epoch + g) + sample + g), mix being its finalizer and g its increment, as numbers from 0 to
 // below 1 made of the upper 53 bits.
 std::unique_ptr<Collator> image_collator(const images::Preprocessor& preprocessor, ImageView view);
+
+// Where the images of a prepared split lie, given as the prefix of its columns: the path of one of each folder. Empty where it
+// has no images, or rows hold them. Reads all paths, and looks at no file.
+std::vector<std::string> images_by_folder(const std::string& prefix);
 
 }  // namespace hftrain::data

@@ -3,8 +3,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "hftrain/data/column_writer.h"
 #include "support/catch.h"
 #include "support/refusal.h"
 #include "support/temporary_directory.h"
@@ -23,6 +26,18 @@ std::string trainers_checkpoint(const std::string& folder, bool first_node, cons
       << loss << R"(}, {"step": 4, "eval_loss": 2.5, "eval_runtime": )" << (first_node ? "0.25" : "0.31")
       << "}]}";
   return folder;
+}
+
+// As the preparation leaves a split of image classification: of images in files, or in the rows themselves.
+void prepare_images(const std::string& prefix, const std::vector<std::string>& paths, bool in_rows) {
+  data::ColumnWriter names(prefix + ".image", data::FeatureType::kByte, 0);
+  data::ColumnWriter bytes(prefix + ".image_bytes", data::FeatureType::kByte, 0);
+  for (const std::string& path : paths) {
+    names.add(std::vector<int32_t>(path.begin(), path.end()));
+    bytes.add(std::vector<int32_t>(in_rows ? 3 : 0, 7));
+  }
+  names.finish();
+  bytes.finish();
 }
 
 }  // namespace
@@ -142,6 +157,31 @@ TEST_CASE("what a run reads is not moved aside with the old one") {
   inputs.files.train = {folder / "out/rows.jsonl"};
   inputs.parsed.arguments.output.overwrite_output_dir = false;
   CHECK(decide_resume(inputs, plan).from.empty());
+}
+
+TEST_CASE("images that rows name are not moved aside with the old run") {
+  const TemporaryDirectory folder;
+  Inputs inputs;
+  inputs.output_dir = folder / "out";
+  inputs.parsed.arguments.output.overwrite_output_dir = true;
+  const std::string inside = folder / "out/pictures/a.png", outside = folder / "pictures/b.png";
+  for (const std::string& image : {inside, outside}) {
+    std::filesystem::create_directories(std::filesystem::path(image).parent_path());
+    std::ofstream(image) << "x";
+  }
+  prepare_images(folder / "of_both", {outside, inside}, false);
+  prepare_images(folder / "of_others", {outside, folder / "pictures/c.png"}, false);
+  prepare_images(folder / "of_rows", {folder / "out/rows.parquet:1"}, true);
+  {
+    OutputFolder output(inputs, [](const std::string&) {});
+    CHECK_REFUSED(output.begin({{"train", folder / "of_others"}, {"validation", folder / "of_both"}}),
+                  "where: " + inside + " (an image of the data)");
+  }
+  CHECK_FALSE(std::filesystem::exists(folder / "out.old-1"));
+  OutputFolder output(inputs, [](const std::string&) {});
+  const std::map<std::string, std::string> prepared = {
+      {"train", folder / "of_others"}, {"validation", folder / "of_rows"}, {"test", folder / "of_tokens"}};
+  CHECK(output.begin(prepared) == std::vector<std::string>{"moved the old run to " + folder / "out.old-1"});
 }
 
 TEST_CASE("an old run that was moved aside comes back unless ranks begin") {

@@ -359,6 +359,12 @@ fault("a stop signal leaves the old run aside",
       tests=["runs: before a run: a stop before ranks begin moves the old run back"],
       says=r"moved the old run back")
 
+fault("images that rows name are moved aside with the old run",
+      "launcher/front/output_stage.cpp", "refuse_what_moves_aside(inputs_, prepared);", "refuse_what_moves_aside(inputs_);",
+      tests=["front: images that rows name are not moved aside with the old run",
+             "runs: image classification: images in the old run are not moved aside"],
+      says=r"an image of the data|ended with")
+
 fault("an old run stays aside where ranks find no port to meet at",
       "apps/hftrain/commands/train.cpp", "  launcher::Rendezvous rendezvous = job.bind_store(plan);\n  if (stop", "  output.keep();\n  launcher::Rendezvous rendezvous = job.bind_store(plan);\n  if (stop",
       tests=["runs: before a run: a port that is not there moves the old run back"],
