@@ -90,6 +90,7 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
   // Ranks of GPUs come to an operation at times of their own, and nobody wakes the others: those that are behind answer late.
   if (context.cuda != nullptr) group.patience = kPatienceWithDevices;
   group.lost = [&failure](const Error& error) { failure.tell(error); };
+  group.interfaces = context.environment.get_or("GLOO_SOCKET_IFNAME", "");
   group.store = {options.master_addr, static_cast<uint16_t>(options.master_port), options.store_fd};
   comm::BackendTable backends = comm::builtin_backends();
   if (context.cuda != nullptr) {

@@ -141,6 +141,10 @@ bool is_loopback(const std::string& address) {
   return address.rfind("127.", 0) == 0 || address == "::1";
 }
 
+bool any_from_outside(const std::vector<std::string>& addresses) {
+  return !std::all_of(addresses.begin(), addresses.end(), is_loopback);
+}
+
 std::string local_address_of(int socket) {
   return address_by(::getsockname, socket);
 }
@@ -233,15 +237,13 @@ std::vector<std::string> addresses_to_listen_at(const std::string& host,
                                                 const std::vector<std::string>& named,
                                                 const std::vector<std::string>& own) {
   std::vector<std::string> chosen;
-  bool seen_from_outside = false;
   for (const std::string& address : named) {
     const bool is_own = is_loopback(address) || std::find(own.begin(), own.end(), address) != own.end();
     if (!is_own || std::find(chosen.begin(), chosen.end(), address) != chosen.end()) continue;
     chosen.push_back(address);
-    seen_from_outside = seen_from_outside || !is_loopback(address);
   }
   const bool means_loopback = host == "localhost" || is_loopback(host);
-  if (!seen_from_outside && !means_loopback && !own.empty() &&
+  if (!any_from_outside(chosen) && !means_loopback && !own.empty() &&
       std::find(chosen.begin(), chosen.end(), own.front()) == chosen.end())
     chosen.push_back(own.front());
   return chosen;

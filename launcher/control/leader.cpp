@@ -83,7 +83,7 @@ std::map<int, Message> Leader::ask(const Message& question, const std::string& w
 void Leader::run_in_background(const std::function<void(const std::atomic<bool>& stop)>& work) {
   BackgroundWork background(work);
   std::map<int, Message> ignored;
-  // What ends the job here leaves by its exception, and `side` stops the work on the way.
+  // What ends the job here leaves by its exception, and `background` stops the work on the way.
   while (!background.over()) {
     wait(
         ignored, [](const Message&) { return false; }, background.descriptor(), kNever);

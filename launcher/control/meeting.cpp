@@ -143,7 +143,7 @@ class Gatherer {
     std::vector<std::string> chosen = addresses_to_listen_at(
         membership.master_host, addresses_of(membership.master_host, why), own_addresses());
     if (chosen.empty()) throw no_address();
-    if (is_loopback(chosen.back())) return chosen;
+    if (!any_from_outside(chosen)) return chosen;
     notice_("this job has no secret: node 0 listens only at " + join(chosen, ", ") + " port " +
             std::to_string(membership.master_port) +
             ", and takes whoever comes there (HFTRAIN_JOB_SECRET, --rdzv_conf secret_file=PATH)");

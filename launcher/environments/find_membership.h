@@ -6,7 +6,7 @@
 //      One process per rank: the rank is assigned. One process per machine (of mpirun or srun): the agent spawns
 //      the machine's ranks when --nproc_per_node, several GPUs or, without any, --cpu_ranks ask for more than
 //      one, else it is assigned one.
-//   3. --nnodes above 1 with --node_rank, --master_addr and --master_port.
+//   3. --nnodes above 1 with --node_rank and --master_addr (and --master_port, unless it is 29500).
 //   4. Alone.
 // Flags and a launcher must agree. --master_addr together with --master_port is where the agents meet under
 // any launcher. What is left over in the environment is named in Membership::notices and not used.

@@ -2,8 +2,8 @@
 // --max_time). Pure: events and the time are given.
 //
 // Kept back: a margin, twice the longest save and twice the longest update so far; as long as no save was
-// measured kUnknownSaveSeconds stand for both; of a short time a twentieth and a fifth, if that is less. A
-// job is not stopped before it has made an update.
+// measured, kUnknownSaveSeconds for the two saves. Of a short time the margin is a twentieth and the two saves
+// are a fifth, if that is less. A job is not stopped before it has made an update.
 #pragma once
 
 #include <optional>

@@ -117,6 +117,23 @@ const RankBody kUnconnected("rank 1 does not connect", [](const Rank& rank) {
                                                        : "the ranks could not connect to each other over "));
 });
 
+// Rank 0 keeps the store and no more.
+const RankBody kNoInterface("an interface that is not there", [](const Rank& rank) {
+  if (rank.rank() == 0) {
+    const auto store = comm::open_store(rank.store(), 0, rank.world_size(), std::chrono::minutes(1));
+    return rank.hang();
+  }
+  comm::GroupOptions options;
+  options.rank = rank.rank();
+  options.world_size = rank.world_size();
+  options.one_node = false;
+  options.store = rank.store();
+  options.timeout = std::chrono::seconds(5);
+  options.interfaces = "no-such-one";
+  CHECK_REFUSED(comm::make_communicator(options, comm::builtin_backends()),
+                "there is no network interface 'no-such-one'");
+});
+
 const RankBody kDifferent("different operations", [](const Rank& rank) {
   const auto communicator = rank.connect();
   const at::Tensor tensor = at::zeros({16}, at::kFloat);
@@ -179,6 +196,12 @@ TEST_CASE("a peer that hangs is named when the deadline has passed", "[process][
 
 TEST_CASE("a peer that does not connect is named when the deadline has passed", "[process][alone]") {
   require_success(testing::run_ranks("rank 1 does not connect", 3, {1}, GENERATE("gloo", "shm")));
+}
+
+TEST_CASE(
+    "ranks of several nodes talk by the interfaces that they are told, not by whichever leads to rank 0",
+    "[process]") {
+  require_success(testing::run_ranks("an interface that is not there", 2, {0}, "gloo"));
 }
 
 TEST_CASE("ranks that issue different operations are told so", "[process]") {

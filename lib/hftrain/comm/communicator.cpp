@@ -398,6 +398,7 @@ std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, con
                          .members = first_ranks(options.world_size),
                          .one_node = options.one_node,
                          .master_host = options.store.host,
+                         .interfaces = options.interfaces,
                          .device = options.device,
                          .timeout = options.timeout,
                          .patience = options.patience,

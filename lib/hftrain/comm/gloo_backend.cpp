@@ -29,16 +29,24 @@ void let_writes_fail_without_a_signal() {
   if ((current.sa_flags & SA_SIGINFO) == 0 && current.sa_handler == SIG_DFL) ::signal(SIGPIPE, SIG_IGN);
 }
 
+// Of this machine, for ranks of others.
+std::vector<std::string> addresses_of(const BackendRequest& request) {
+  if (request.interfaces.empty()) return {local_address_towards(request.master_host)};
+  return addresses_of_interfaces(request.interfaces);
+}
+
 }  // namespace
 
 c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const BackendRequest& request) {
   using Gloo = c10d::ProcessGroupGloo;
   let_writes_fail_without_a_signal();
   auto options = Gloo::Options::create(request.timeout);
-  options->devices.push_back(request.one_node
-                                 ? Gloo::createDeviceForInterface("lo", /*lazyInit=*/false)
-                                 : Gloo::createDeviceForHostname(local_address_towards(request.master_host),
-                                                                 /*lazyInit=*/false));
+  if (request.one_node) {
+    options->devices.push_back(Gloo::createDeviceForInterface("lo", /*lazyInit=*/false));
+  } else {
+    for (const std::string& address : addresses_of(request))
+      options->devices.push_back(Gloo::createDeviceForHostname(address, /*lazyInit=*/false));
+  }
   options->threads = 2;  // one all-reduce may be summing while the next one is on the wire
   return c10::make_intrusive<GlooBackend>(request.store, request.rank, request.world_size,
                                           std::move(options));

@@ -1,15 +1,20 @@
 #include "hftrain/comm/local_address.h"
 
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
 
 namespace hftrain::comm {
 namespace {
@@ -33,7 +38,51 @@ AddressList resolve(const std::string& host) {
   return {found, &::freeaddrinfo};
 }
 
+std::string numeric(const sockaddr* address) {
+  const socklen_t size = address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  char text[NI_MAXHOST];
+  return ::getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0 ? text : "";
+}
+
+// Addresses of this machine's interfaces that are up, with their names; those of IPv4 first.
+std::vector<std::pair<std::string, std::string>> named_addresses() {
+  std::vector<std::pair<std::string, std::string>> found;
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return found;
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(first, &::freeifaddrs);
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
+      const bool fits = each->ifa_addr != nullptr && each->ifa_addr->sa_family == family;
+      if (fits && (each->ifa_flags & IFF_UP) != 0)
+        found.emplace_back(each->ifa_name, numeric(each->ifa_addr));
+    }
+  }
+  return found;
+}
+
 }  // namespace
+
+std::vector<std::string> addresses_of_interfaces(const std::string& names) {
+  const auto own = named_addresses();
+  std::vector<std::string> addresses;
+  for (const std::string& part : split(names, ',')) {
+    const std::string name = trim(part);
+    const auto found =
+        std::find_if(own.begin(), own.end(), [&](const auto& each) { return each.first == name; });
+    if (found != own.end()) {
+      addresses.push_back(found->second);
+      continue;
+    }
+    std::vector<std::string> there;
+    for (const auto& [other, address] : own) there.push_back(other + " (" + address + ')');
+    throw Error(ExitCode::kEnvironment,
+                "there is no network interface '" + name + "' to talk to other nodes by")
+        .where("GLOO_SOCKET_IFNAME=" + names)
+        .why("this machine has " + join(there, ", "))
+        .hint("one of these, or leave the variable out: the interface that leads to rank 0 is taken then");
+  }
+  return addresses;
+}
 
 std::string local_address_towards(const std::string& host) {
   const AddressList addresses = resolve(host);

@@ -348,6 +348,12 @@ TEST_CASE("a name leads to the addresses of this machine that it means, and neve
   CHECK(addresses_to_listen_at("both", {"192.168.0.1", "10.9.9.9"}, own) == Addresses{"192.168.0.1"});
 }
 
+TEST_CASE("node 0 is open to others by any of its addresses, in whatever order its name has them") {
+  CHECK(any_from_outside({"127.0.0.1", "10.0.0.1"}));
+  CHECK(any_from_outside({"10.0.0.1", "127.0.0.1"}));
+  CHECK_FALSE(any_from_outside({"::1", "127.0.1.1"}));
+}
+
 TEST_CASE("when no descriptor is left the hub says so, rests, and goes on when there is one") {
   HubSpec spec;
   spec.hello.agents = 2;

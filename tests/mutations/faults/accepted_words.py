@@ -336,3 +336,9 @@ fault("hysteresis of a fixed loss scale is taken without a word",
       "lib/hftrain/arguments/import/deepspeed_training.cpp", 'file.keys.tell_idle("/fp16/hysteresis"', 'if (!scales) file.keys.tell_idle("/fp16/hysteresis"',
       tests=["arguments: what moves the loss scale is told to do nothing where it is fixed, and where the run is not in fp16"],
       says=r"idle\(|told\(")
+
+fault("GLOO_SOCKET_IFNAME is passed on to ranks that take the interface which leads to rank 0",
+      "lib/hftrain/comm/gloo_backend.cpp", "if (request.interfaces.empty()) return {local_address_towards(request.master_host)};\n  return addresses_of_interfaces(request.interfaces);",
+      "return {local_address_towards(request.master_host)};",
+      tests=["comm: ranks of several nodes talk by the interfaces that they are told, not by whichever leads to rank 0"],
+      says=r"there is no network interface")

@@ -539,3 +539,14 @@ fault("a node that has another checkpoint than node 0 writes its plan into that 
       "launcher/front/follow_stage.cpp", "if (checkpoint != CheckpointMark{message.step, message.files}) {", "if (checkpoint.step < 0) {",
       tests=["runs: machines: all nodes go on from one checkpoint"],
       says=r"before anything of that run is replaced")
+
+fault("a name of node 0 whose last address is the loopback one passes for one that nobody else can come to",
+      "launcher/control/addresses.cpp", "return !std::all_of(addresses.begin(), addresses.end(), is_loopback);",
+      "return !addresses.empty() && !is_loopback(addresses.back());",
+      tests=["launcher: node 0 is open to others by any of its addresses, in whatever order its name has them"],
+      says=r"any_from_outside")
+
+fault("an event of a failure does not say after which update",
+      "launcher/front/event_log.cpp", 'if (event.data.contains("step")) steps_[event.rank] = event.data["step"];', "",
+      tests=["front: a failure is told with the last update of its rank, where that had finished one"],
+      says=r"parse_json\(lines")
