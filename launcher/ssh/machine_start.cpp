@@ -15,9 +15,20 @@ namespace hftrain::launcher {
 namespace {
 
 // Beside those of communication and those that count for flags.
-constexpr std::array kPassedPrefixes = {
-    "OMP_",   "MKL_",   "ACCELERATE_", "FSDP_",  "PARALLELISM_CONFIG_", "HF_", "HFTRAIN_",
-    "TORCH_", "WANDB_", "MLFLOW_",     "PYTHON", "CUDA_DEVICE_ORDER"};
+constexpr std::array kPassedPrefixes = {"OMP_",
+                                        "MKL_",
+                                        "ACCELERATE_",
+                                        "FSDP_",
+                                        "PARALLELISM_CONFIG_",
+                                        "HF_",
+                                        "HFTRAIN_",
+                                        "TORCH_",
+                                        "PYTORCH_",
+                                        "WANDB_",
+                                        "MLFLOW_",
+                                        "TRACKIO_",
+                                        "PYTHON",
+                                        "CUDA_DEVICE_ORDER"};
 // Of this machine alone.
 constexpr std::array kNotPassed = {"HFTRAIN_SSH", "HFTRAIN_HOSTED", "TORCHELASTIC_RUN_ID"};
 

@@ -67,8 +67,8 @@ std::vector<MachineStart> machine_starts(const std::vector<Host>& hosts, const S
 // The --nproc_per_node of one of them.
 const std::string& ranks_of(const MachineStart& machine);
 
-// Variables that go to every machine: those of NCCL, Gloo, UCX, OpenMP, the Hub, Weights & Biases, MLflow and
-// hftrain, as the deepspeed launcher does.
+// Variables that go to every machine: those that count for flags, those of the libraries by which ranks talk and
+// compute, of the Hub, of trackers and of hftrain (docs/launcher.md has the list).
 std::map<std::string, std::string> variables_to_pass(const Environment& environment);
 
 // KEY=VALUE lines; # comments. Throws an Error (kUsage) for another line.

@@ -319,6 +319,14 @@ TEST_CASE("variables of libraries go to every machine, others do not") {
   CHECK(contains(refusal_in([] { parse_environment_file("A=1\nB\n", "f"); }), "where: f:2"));
 }
 
+TEST_CASE("variables of every tracker and of LibTorch's memory go to every machine, wherever rank 0 is") {
+  for (const char* name : {"WANDB_PROJECT", "MLFLOW_TRACKING_URI", "TRACKIO_DIR", "PYTORCH_ALLOC_CONF",
+                           "PYTORCH_CUDA_ALLOC_CONF", "TORCH_CPP_LOG_LEVEL"}) {
+    INFO(name);
+    CHECK(variables_to_pass(one_variable(name, "1")).contains(name));
+  }
+}
+
 TEST_CASE("every variable that counts for a flag goes to every machine") {
   for (const char* name : {"TRANSFORMERS_VERBOSITY", "TRANSFORMERS_NO_ADVISORY_WARNINGS", "PET_MAX_RESTARTS",
                            "TENSORBOARD_LOGGING_DIR", "ACCELERATE_MIXED_PRECISION", "FSDP_VERSION",
