@@ -174,7 +174,8 @@ struct GroupOptions {
   // time. Who is later, as on a machine with far more to do than it has processors for, is named with the dead.
   std::chrono::milliseconds patience{1000};
   StoreAddress store{};  // unused in a world of one
-  // By which Gloo talks to other nodes: names joined by commas (GLOO_SOCKET_IFNAME); empty: the one that leads to rank 0.
+  // By which Gloo talks to other nodes: names joined by commas (GLOO_SOCKET_IFNAME); empty: the one that leads to
+  // rank 0.
   std::string interfaces{};
   StatusPage* status = nullptr;  // where operations are noted; null: nowhere
   // As a GPU's group is: see BackendRequest; numbers of the host go over a group of their own.

@@ -10,8 +10,8 @@ namespace hftrain::comm {
 // Asking sends nothing. kEnvironment if `host` cannot be resolved or there is no route.
 std::string local_address_towards(const std::string& host);
 
-// Of the interfaces that `names` lists, joined by commas (GLOO_SOCKET_IFNAME): an address of each, of IPv4 where it has one.
-// kEnvironment for one that this machine does not have, or that has no address.
+// Of the interfaces that `names` lists, joined by commas (GLOO_SOCKET_IFNAME): an address of each, of IPv4 where
+// it has one. kEnvironment for one that this machine does not have, or that has no address.
 std::vector<std::string> addresses_of_interfaces(const std::string& names);
 
 }  // namespace hftrain::comm
