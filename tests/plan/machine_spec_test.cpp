@@ -193,6 +193,16 @@ TEST_CASE("activations that are expected to take far more than there is are a mi
   CHECK(run.error().code() == ExitCode::kDone);  // a run tries
 }
 
+TEST_CASE("ranks on CPUs that are expected to take far more than a machine has are a mistake of the plan") {
+  // Of 138 MiB each, and 90 before they hold a tensor.
+  const Case run = on("16cores-1GiB", {"--nproc_per_node", "9"});
+  const Error error = error_on(run);
+  CHECK(error.code() == ExitCode::kUsage);
+  CHECK(contains(error.render(), "is expected to need"));
+  CHECK(run.error().code() == ExitCode::kDone);  // a run tries
+  CHECK(error_on(on("16cores-1GiB", {"--nproc_per_node", "7"})).code() == ExitCode::kDone);
+}
+
 TEST_CASE("the memory of a host counts where --machines says it") {
   Case run = on("1x2xB200-8cores-16GiB", {"--fsdp", "full_shard offload auto_wrap"});
   enlarge(run, "llama", kSeventyBillion);

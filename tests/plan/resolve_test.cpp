@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "hftrain/plan/rank_memory.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "resolve_case.h"
 #include "support/catch.h"
@@ -661,6 +662,20 @@ TEST_CASE("an estimate beyond the free memory is a warning only") {
   tight.topology.host.available_bytes = 1000;
   CHECK(contains(tight.notes(), "is expected to need"));
   CHECK_FALSE(contains(Case().notes(), "is expected to need"));
+}
+
+TEST_CASE("what a rank takes of host memory beside its tensors is expected, too") {
+  Case run({"--nproc_per_node", "2"});
+  const int64_t tensors = run.plan().memory_per_rank.total;
+  run.topology.host.available_bytes = 2 * (kWorkingProgramBytes + tensors);
+  CHECK_FALSE(contains(run.notes(), "expected to need"));
+  --run.topology.host.available_bytes;
+  CHECK(contains(run.notes(), "a rank is expected to need"));
+  Case gpus({}, machine(2));
+  gpus.topology.host.available_bytes = 2 * kWorkingProgramBytes;
+  CHECK_FALSE(contains(gpus.notes(), "expected to need"));
+  --gpus.topology.host.available_bytes;
+  CHECK(contains(gpus.notes(), "the ranks of a machine are expected to need"));
 }
 
 TEST_CASE("disk need counts the kept checkpoints, the one in flight and the final model") {

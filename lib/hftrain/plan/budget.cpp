@@ -253,8 +253,8 @@ std::string needs_by_kind(const MemoryPlan& memory) {
 }
 
 // Of a rank on the host; what it has on a GPU is counted there.
-std::string needs_of_host(const MemoryPlan& memory, bool gpu) {
-  const std::string program = "the program itself " + gib(kProgramBytes) + ", ";
+std::string needs_of_host(const MemoryPlan& memory, bool gpu, int64_t program_bytes) {
+  const std::string program = "the program itself " + gib(program_bytes) + ", ";
   return program + (gpu ? "offloaded state " + gib(memory.host) : needs_by_kind(memory));
 }
 
@@ -272,7 +272,7 @@ void check_host_memory(const ResolveInput& input, const RunPlan& plan, Problems&
       code_of(input, ExitCode::kHostMemory),
       too_large("the model and its training state need " + gib(needed) + " of host memory, of " + gib(host),
                 input.elsewhere ? "--machines" : "the host memory of this machine",
-                needs_of_host(plan.memory_per_rank, on_gpu(plan.ranks)) + ", for each of " +
+                needs_of_host(plan.memory_per_rank, on_gpu(plan.ranks), kProgramBytes) + ", for each of " +
                     std::to_string(plan.ranks.local_world_size) + " ranks" + copies,
                 plan.strategy.sharded()
                     ? "a smaller model, or offload to NVMe"
@@ -306,14 +306,14 @@ void check_expected_memory(const ResolveInput& input, const RunPlan& plan, Probl
   const int64_t there =
       gpu ? input.topology.visible.devices.front().device.total_bytes
           : input.topology.host.usable_memory_bytes() / std::max(1, plan.ranks.local_world_size);
-  const int64_t expected = memory.total - (gpu ? memory.host : 0);
+  const int64_t expected = expected_memory(plan).rank;
   if (there <= 0 || static_cast<double>(expected) <= kFarBeyond * static_cast<double>(there)) return;
   problems.add(ExitCode::kUsage,
                too_large("a rank is expected to need " + gib(expected) + ", and " +
                              (gpu ? "a GPU has " : "its part of the machine is ") + gib(there),
                          "--machines",
-                         (gpu ? needs_by_kind(memory) : needs_of_host(memory, false)) + ", activations " +
-                             gib(memory.activations) + ", buffers " + gib(memory.buffers),
+                         (gpu ? needs_by_kind(memory) : needs_of_host(memory, false, kWorkingProgramBytes)) +
+                             ", activations " + gib(memory.activations) + ", buffers " + gib(memory.buffers),
                          "a smaller --per_device_train_batch_size, or --gradient_checkpointing"));
 }
 

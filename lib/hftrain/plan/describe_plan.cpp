@@ -280,11 +280,7 @@ std::string memory_text(const RunPlan& plan) {
 }
 
 std::string host_text(const RunPlan& plan, const HostResources& host) {
-  const bool cpu = plan.ranks.ranks.front().device == DeviceKind::kCpu;
-  const MemoryPlan& memory = plan.memory_per_rank;
-  const int64_t needed =
-      (kWorkingProgramBytes + (cpu ? memory.total : memory.host)) * plan.ranks.local_world_size +
-      background_copies(plan).node;
+  const int64_t needed = expected_memory(plan).node + background_copies(plan).node;
   const bool known = host.memory_bytes > 0;
   return "about " + bytes_text(needed) +
          (known ? " of " + bytes_text(host.available_bytes) + " free memory, " : " of memory, ") +

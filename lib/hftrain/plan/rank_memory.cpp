@@ -8,6 +8,7 @@
 #include "hftrain/architectures/adapter.h"
 #include "hftrain/plan/nvme_staging.h"
 #include "hftrain/plan/optimizer_memory.h"
+#include "hftrain/plan/resolve_parts.h"
 
 namespace hftrain::plan {
 namespace {
@@ -286,6 +287,13 @@ BackgroundCopies background_copies(const RunPlan& plan) {
   }
   copies.node = copies.first + (plan.ranks.local_world_size - 1) * copies.other;
   return copies;
+}
+
+ExpectedMemory expected_memory(const RunPlan& plan) {
+  const MemoryPlan& memory = plan.memory_per_rank;
+  const bool gpu = on_gpu(plan.ranks);
+  const int64_t host = kWorkingProgramBytes + (gpu ? memory.host : memory.total);
+  return {.rank = gpu ? memory.total - memory.host : host, .node = host * plan.ranks.local_world_size};
 }
 
 int64_t weights_bytes(const ParameterTable& table, const RunPlan& plan) {

@@ -56,6 +56,13 @@ inline constexpr int64_t kProgramBytes = int64_t{90} << 20;
 // a run; what certainly must be there is the number above.
 inline constexpr int64_t kWorkingProgramBytes = int64_t{138} << 20;
 
+// Of training, without the copies above. Reads plan.memory_per_rank too.
+struct ExpectedMemory {
+  int64_t rank = 0;  // of its GPU, or of the host with all that a rank is there
+  int64_t node = 0;  // of the host, for all ranks of a node
+};
+ExpectedMemory expected_memory(const RunPlan& plan);
+
 // Of the whole model, as a checkpoint holds it; of an adapter with the second copies that peft looks for.
 int64_t weights_bytes(const architectures::ParameterTable& table, const RunPlan& plan);
 int64_t whole_optimizer_bytes(const architectures::ParameterTable& table, const RunPlan& plan);

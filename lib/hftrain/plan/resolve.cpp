@@ -146,16 +146,20 @@ void note_length(const ResolveInput& input, const RunPlan& plan, std::vector<Dia
 
 void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   const bool gpu = on_gpu(plan.ranks);
-  const int64_t memory = rank_memory(input, plan.ranks),
-                needed = plan.memory_per_rank.total - (gpu ? plan.memory_per_rank.host : 0);
+  const int64_t memory = rank_memory(input, plan.ranks);
+  const auto [needed, training] = expected_memory(plan);
   if (plan.do_train && memory > 0 && needed > memory) {
     notes.push_back(warning("a rank is expected to need " + format_bytes(static_cast<uint64_t>(needed)) +
                                 ", and " + format_bytes(static_cast<uint64_t>(memory)) + " are free for it",
                             "", "a smaller --per_device_train_batch_size, or --gradient_checkpointing"));
   }
   const int64_t copies = background_copies(plan).node, host = input.topology.host.available_bytes;
-  const int64_t training =
-      (kWorkingProgramBytes + (gpu ? plan.memory_per_rank.host : needed)) * plan.ranks.local_world_size;
+  if (gpu && plan.do_train && host > 0 && training > host) {
+    notes.push_back(warning("the ranks of a machine are expected to need " +
+                                format_bytes(static_cast<uint64_t>(training)) + " of host memory, and " +
+                                format_bytes(static_cast<uint64_t>(host)) + " are free",
+                            "", "fewer ranks on a machine, or less offload"));
+  }
   if (copies > 0 && host > 0 && training <= host && training + copies > host) {
     notes.push_back(warning("saving in the background keeps " + format_bytes(static_cast<uint64_t>(copies)) +
                                 " of host memory, and training is expected to leave " +

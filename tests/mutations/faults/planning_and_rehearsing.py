@@ -10,6 +10,12 @@ fault("the cores of a GPU of the table are those of the whole machine",
       tests=["plan: machines x GPUs x name, with the memory, capability and cores of the table"],
       says=r"cores")
 
+fault("the plan expects nothing of a program beside its tensors",
+      "lib/hftrain/plan/rank_memory.cpp", "const int64_t host = kWorkingProgramBytes + (gpu", "const int64_t host = 0 * kWorkingProgramBytes + (gpu",
+      tests=["plan: what a rank takes of host memory beside its tensors is expected, too",
+             "plan: ranks on CPUs that are expected to take far more than a machine has are a mistake of the plan"],
+      says=r"expected to need|kUsage")
+
 fault("the plan counts the gradients of one unit on their way",
       "lib/hftrain/plan/rank_memory.cpp", "before += order[i - back].gradients;", "before += 0 * order[i - back].gradients;",
       tests=["plan: gradients of three units are there at once, each in the type that it has by then"],
