@@ -153,6 +153,11 @@ TEST_CASE("missing, short and unreadable files are told apart", "[storage]") {
   const std::string checkpoint = committed(folder);
   write_text(checkpoint + "/optimizer/state", "01234");
   CHECK(verify_checkpoint(checkpoint).reason == "has 5 bytes, the manifest says 10");
+  const std::string manifest = read_file(checkpoint + "/manifest.json");
+  write_text(checkpoint + "/manifest.json", "{}");
+  CHECK(verify_checkpoint(checkpoint).reason ==
+        "cannot be used: not a valid checkpoint manifest: it is not a checkpoint manifest of hftrain");
+  write_text(checkpoint + "/manifest.json", manifest);
   std::filesystem::remove(checkpoint + "/optimizer/state");
   CHECK(verify_checkpoint(checkpoint).reason == "is missing");
   std::filesystem::create_directory(checkpoint + "/optimizer/state");

@@ -197,7 +197,8 @@ Verification verify_checkpoint(const std::string& checkpoint, int threads, const
     manifest = read_manifest(checkpoint);
   } catch (const Error& error) {
     result.file = kManifestName;
-    result.reason = error.diagnostics().front().what + ": " + error.diagnostics().front().why;
+    const Diagnostic& first = error.diagnostics().front();
+    result.reason = "cannot be used: " + first.what + ": " + first.why;
     return result;
   }
   result = verify_files(checkpoint, manifest.files, threads, progress);
