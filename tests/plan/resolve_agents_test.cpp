@@ -110,6 +110,13 @@ TEST_CASE("a front program alone on a part of the cores says so") {
   Case bound({"--nproc_per_node", "2"});
   bound.topology.host.machine_cores = 64;
   CHECK(bound.notes().find("ranks 0, 1: 8 of 64 cores, 4 threads each") != std::string::npos);
+  CHECK(bound.notes().find("bound by what started them") != std::string::npos);
+  Case named({"--nproc_per_node", "2", "--bind_core_list", "0-7"});
+  named.topology.host.machine_cores = 64;
+  CHECK(named.notes().find("ranks 0, 1: 8 of 64 cores, 4 threads each") != std::string::npos);
+  CHECK(named.notes().find("--bind_core_list (command line) names the cores of the run") !=
+        std::string::npos);
+  CHECK(named.notes().find("bound by what started them") == std::string::npos);
 }
 
 TEST_CASE("given ranks keep their numbers where machines take turns") {

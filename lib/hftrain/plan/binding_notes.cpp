@@ -75,14 +75,16 @@ std::map<std::string, Use> uses(const ResolveInput& input, const RanksPlan& plan
 }  // namespace
 
 void note_binding(const ResolveInput& input, const RanksPlan& plan, std::vector<Diagnostic>& notes) {
+  const bool named = input.parsed.arguments.launch.bind_core_list.has_value();
   for (const BoundRanks& bound : bound_ranks(input, plan)) {
     notes.push_back({Diagnostic::Severity::kNote,
                      rank_list(bound.ranks) + ": " + std::to_string(bound.cores) + " of " +
                          counted(bound.of, "core") + ", " + counted(bound.threads, "thread") +
                          (bound.ranks.size() == 1 ? "" : " each"),
                      "",
-                     "bound by what started " + std::string(bound.ranks.size() == 1 ? "it" : "them") +
-                         " (mpirun, srun, taskset)",
+                     named ? input.parsed.origins.describe("bind_core_list") + " names the cores of the run"
+                           : "bound by what started " + std::string(bound.ranks.size() == 1 ? "it" : "them") +
+                                 " (mpirun, srun, taskset)",
                      ""});
   }
   for (const auto& [machine, use] : uses(input, plan)) {
