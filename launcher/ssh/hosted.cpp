@@ -22,11 +22,11 @@ namespace hftrain::launcher {
 namespace {
 
 // Lines of a descriptor; nothing at its end, which is also where a line is longer than any order.
-class Lines {
+class OrderLines {
  public:
   static constexpr size_t kLongest = size_t{16} << 20;
 
-  explicit Lines(int fd) : fd_(fd) {}
+  explicit OrderLines(int fd) : fd_(fd) {}
 
   // Reads what is there, waiting for at least one byte. False at the end.
   bool read() {
@@ -54,7 +54,7 @@ class Lines {
   size_t taken_ = 0;  // of bytes_, by lines that were given
 };
 
-Order read_order(Lines& lines) {
+Order read_order(OrderLines& lines) {
   std::optional<std::string> line;
   while (!(line = lines.next())) {
     if (!lines.read()) return parse_order("");
@@ -103,7 +103,7 @@ bool is_this_machine(const std::string& host) {
 
 ExitCode run_hosted(const std::string& program, const Environment& environment, int input, int out, int err) {
   std::signal(SIGPIPE, SIG_IGN);
-  Lines lines(input);
+  OrderLines lines(input);
   const Order order = read_order(lines);
   if (::chdir(order.directory.c_str()) != 0)
     throw Error(ExitCode::kEnvironment, "there is no folder " + order.directory + " on this machine")

@@ -40,7 +40,7 @@ bool was_not_loaded(const WorkerRecord& worker, ExitStatus status) {
   return status.code == kNotLoadedCode && !worker.ready && worker.step < 0;
 }
 
-Failure failure_of(const WorkerRecord& worker, const JobRecord& job) {
+Failure failure_of_worker(const WorkerRecord& worker, const JobRecord& job) {
   if (worker.failed) return Failure::kReported;
   if (!worker.lost.empty() && !worker.status) return Failure::kNodeLost;
   // Its own note, since the launcher may have killed it while it still wrote a memory dump.
@@ -61,7 +61,7 @@ Failure failure_of(const WorkerRecord& worker, const JobRecord& job) {
 // Smaller is likelier to be the origin. A rank that lost its peer, that reports the failure of another, or
 // that left because it was told to, follows another.
 int distance_from_origin(const WorkerRecord& worker, const JobRecord& job) {
-  const Failure failure = failure_of(worker, job);
+  const Failure failure = failure_of_worker(worker, job);
   // Sent a signal by somebody else, it is the origin.
   if (failure == Failure::kStopped) return worker.signals_sent != 0 ? 2 : 0;
   if (failure != Failure::kReported) return 0;
@@ -161,7 +161,7 @@ Verdict judge(const JobRecord& job) {
   std::vector<size_t> failed = failed_workers_in_order(job);
   if (failed.empty()) return orderly_verdict(job);
   Verdict verdict;
-  verdict.failure = failure_of(job.workers[failed.front()], job);
+  verdict.failure = failure_of_worker(job.workers[failed.front()], job);
   if (const std::optional<size_t> hung = hung_worker(job, failed.front())) {
     verdict.failure = Failure::kHung;
     std::stable_partition(failed.begin(), failed.end(), [&](size_t i) { return i == *hung; });

@@ -18,7 +18,6 @@
 namespace hftrain::app {
 namespace {
 
-using Need = CommandOptions::Need;
 using tokenizer::TokenId;
 using tokenizer::Tokenizer;
 
@@ -38,9 +37,9 @@ void declare_train_options(CommandOptions& options, TrainFlags& flags) {
   options.number("--vocab_size", training.vocab_size, 1,
                  "tokens, special ones and single characters or bytes included");
   options.texts("--files", flags.files, "FILE", "text files, or .parquet with a column text",
-                Need::kRequired);
+                CommandOptions::Need::kRequired);
   options.text("--output", flags.output, "DIR", "folder for tokenizer.json and tokenizer_config.json",
-               Need::kRequired);
+               CommandOptions::Need::kRequired);
   options.number(
       "--min_frequency", training.min_frequency, 1,
       "how often a pair must occur to be merged, or a word to be a token: 2 unless set; not for unigram");
@@ -94,7 +93,7 @@ struct CodingFlags {
 
 void add_tokenizer(CommandOptions& options, CodingFlags& flags) {
   options.text("--tokenizer_name", flags.tokenizer_name, "DIR",
-               "folder with tokenizer.json, or the file itself", Need::kRequired);
+               "folder with tokenizer.json, or the file itself", CommandOptions::Need::kRequired);
 }
 
 std::string ids_as_text(const std::vector<TokenId>& ids) {

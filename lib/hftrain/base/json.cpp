@@ -106,8 +106,8 @@ std::optional<Json> parse_with_marks(std::string_view text) {
 
 // The parser's own words, which quote the token that it did not like.
 std::string short_reason(const std::string& words) {
-  constexpr size_t kLongest = 300;
-  return words.size() <= kLongest ? words : words.substr(0, kLongest) + "…";
+  constexpr size_t kLongestReason = 300;
+  return words.size() <= kLongestReason ? words : words.substr(0, kLongestReason) + "…";
 }
 
 constexpr const char* kCorrectIt =

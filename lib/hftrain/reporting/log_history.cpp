@@ -10,7 +10,7 @@
 namespace hftrain::reporting {
 namespace {
 
-constexpr size_t kBlock = 64 << 10;  // bytes of text
+constexpr size_t kHistoryBlock = 64 << 10;  // bytes of text
 constexpr int kLevel = 3;
 constexpr size_t kOwnPages = size_t{2}
                              << 20;  // bytes; what is larger malloc maps by itself (tensor_memory.cpp)
@@ -46,7 +46,7 @@ void LogHistory::add(const Json& record) {
     open_ += character;
     if (character == '\n') open_ += "    ";
   }
-  if (open_.size() < kBlock) return;
+  if (open_.size() < kHistoryBlock) return;
   blocks_.push_back(std::make_shared<const std::string>(compressed(open_)));
   block_text_ += open_.size();
   open_.clear();

@@ -12,7 +12,7 @@
 namespace hftrain::reporting {
 namespace {
 
-constexpr size_t kBlock = 32768, kPieceHeader = 7;
+constexpr size_t kLogBlock = 32768, kPieceHeader = 7;
 enum PieceType : char { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 constexpr std::string_view kFileHeader("\x3aW&B\xe1\xbe\x00", 7);  // identity, magic number, version
 
@@ -37,8 +37,8 @@ void WandbLog::append(std::string_view record) {
   std::string bytes;
   bool begun = false;
   for (bool done = false; !done;) {
-    size_t room = kBlock - (written_ + bytes.size()) % kBlock;
-    if (room < kPieceHeader) bytes.append(std::exchange(room, kBlock), '\0');
+    size_t room = kLogBlock - (written_ + bytes.size()) % kLogBlock;
+    if (room < kPieceHeader) bytes.append(std::exchange(room, kLogBlock), '\0');
     const std::string_view content = record.substr(0, room - kPieceHeader);
     record.remove_prefix(content.size());
     done = record.empty();

@@ -31,7 +31,7 @@ constexpr int kSeconds = 1, kNanoseconds = 2;
 constexpr const char* kAxis = "train/global_step";
 // What the wandb package itself asks of a reader.
 constexpr const char* kOldestReader = "0.70.0";
-constexpr int kInterrupted = 255, kFailed = 1;
+constexpr int kExitInterrupted = 255, kExitFailed = 1;
 
 std::string drawn_id() {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -106,7 +106,7 @@ ProtobufMessage run_record(const ReportedRun& run, const std::string& id) {
 
 int exit_code_of(RunEnd how) {
   if (how == RunEnd::kFinished) return 0;
-  return how == RunEnd::kStopped ? kInterrupted : kFailed;
+  return how == RunEnd::kStopped ? kExitInterrupted : kExitFailed;
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ constexpr const char* kLabel = "label";
 constexpr int64_t kDefaultLength = 128;  // tokens
 
 // In the order in which a rule gives them.
-enum Column : size_t { kFirstText, kSecondText, kLabelColumn, kColumns };
+enum Column : size_t { kFirstText, kSecondText, kLabelCell, kColumns };
 
 struct GlueTask {
   const char *name, *first, *second;  // second null: one text
@@ -91,11 +91,11 @@ data::ColumnRule column_rule(const std::optional<GlueTask>& glue, data::Split sp
   return {.columns = kColumns,
           .choose = [=](const std::vector<std::string>& names) { return chosen(names, glue, needs_label); },
           .text_only = false,
-          .typed_cells = {kLabelColumn},
+          .typed_cells = {kLabelCell},
           .never_null = {kFirstText, kSecondText},
-          .of_classes = {kLabelColumn},
-          .settled = {kFirstText, kSecondText, kLabelColumn},
-          .dispensable = needs_label ? std::vector<size_t>() : std::vector<size_t>{kLabelColumn}};
+          .of_classes = {kLabelCell},
+          .settled = {kFirstText, kSecondText, kLabelCell},
+          .dispensable = needs_label ? std::vector<size_t>() : std::vector<size_t>{kLabelCell}};
 }
 
 std::string_view text_of(const data::Records& records, size_t row, size_t column) {
@@ -137,7 +137,7 @@ class PairEncoder final : public data::Encoder {
       encode_texts(records, row, tokens);
       append(tokens.ids, features.columns[0]);
       append(tokens.type_ids, features.columns[1]);
-      if (labels_) labels_->add(records, row, kLabelColumn, features.columns[2]);
+      if (labels_) labels_->add(records, row, kLabelCell, features.columns[2]);
     }
   }
 
@@ -174,7 +174,7 @@ data::Recipe classification_recipe(const TaskInput& input) {
     recipe.facts = kept->to_json_value();
   } else {
     recipe.survey = [=](data::RowSource& rows, const std::function<bool()>& stopped) -> std::optional<Json> {
-      const auto found = LabelSet::of_rows(rows, kColumns, kLabelColumn, always_regression, stopped);
+      const auto found = LabelSet::of_rows(rows, kColumns, kLabelCell, always_regression, stopped);
       return found ? std::optional(found->to_json_value()) : std::nullopt;
     };
   }

@@ -266,7 +266,7 @@ DecoderPointer read_strip_decoder(const JsonPart& part) {
   return std::make_shared<StripDecoder>(std::string(character), part.at("start").integer(0),
                                         part.at("stop").integer(0));
 }
-DecoderPointer read_word_piece(const JsonPart& part) {
+DecoderPointer read_word_piece_decoder(const JsonPart& part) {
   return std::make_shared<WordPieceDecoder>(part.text("prefix"), part.boolean("cleanup", true));
 }
 DecoderPointer read_bpe_decoder(const JsonPart& part) {
@@ -294,7 +294,7 @@ constexpr DecoderKind kDecoderKinds[] = {
     {"Metaspace", read_metaspace_decoder},
     {"Replace", read_replace_decoder},
     {"Strip", read_strip_decoder},
-    {"WordPiece", read_word_piece},
+    {"WordPiece", read_word_piece_decoder},
     {"BPEDecoder", read_bpe_decoder},
     {"CTC", read_ctc},
     {"Sequence", read_sequence_decoder},

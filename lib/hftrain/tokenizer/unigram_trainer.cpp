@@ -16,7 +16,7 @@ namespace hftrain::tokenizer {
 namespace {
 
 // The package's defaults.
-constexpr size_t kLongestPiece = 16;  // characters
+constexpr size_t kLongestSeed = 16;  // characters
 constexpr size_t kMostSeeds = 1'000'000;
 constexpr int kFitsPerRound = 2;
 constexpr double kKeptPerRound = 0.75;
@@ -152,7 +152,7 @@ std::vector<ScoredPiece> train_unigram(const WordCounts& words, const UnigramTra
   }
   const size_t wanted = size * 11 / 10;
   std::vector<ScoredPiece> start = {{kUnknown, 0}};
-  for (ScoredPiece& seed : substring_seeds(words, kLongestPiece, kMostSeeds))
+  for (ScoredPiece& seed : substring_seeds(words, kLongestSeed, kMostSeeds))
     start.push_back(std::move(seed));
   PieceSet pieces(std::move(start));
   while (words.size() > 0) {

@@ -15,7 +15,7 @@ using Cpus = std::vector<std::vector<int>>;
 const std::optional<int> kUnknown;
 
 // Two sockets of one node each; a node has four cores with two threads (n and n + 8) and two caches.
-std::vector<machine::Cpu> machine() {
+std::vector<machine::Cpu> two_sockets() {
   std::vector<machine::Cpu> map;
   for (int number = 0; number < 16; ++number) {
     const int core = number % 8, node = core / 4;
@@ -25,7 +25,7 @@ std::vector<machine::Cpu> machine() {
 }
 
 Cpus bind(Binding binding, std::vector<std::optional<int>> nodes) {
-  return bind_ranks(binding, machine(), nodes, "--flag");
+  return bind_ranks(binding, two_sockets(), nodes, "--flag");
 }
 
 }  // namespace

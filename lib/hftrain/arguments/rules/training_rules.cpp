@@ -10,7 +10,7 @@ bool is(Outcome o, const char* unread_flag, const Json& value) {
   return found != o.unread.end() && found->second == value;
 }
 
-bool given(Outcome o, const char* unread_flag) {
+bool asked_for(Outcome o, const char* unread_flag) {
   const auto found = o.unread.find(unread_flag);
   return found != o.unread.end() && !found->second.empty() && found->second != Json::array({"false"});
 }
@@ -161,7 +161,7 @@ const Rule kTrainingRules[] = {
      Severity::kWarning,
      {"gradient_checkpointing", "fsdp"},
      [](Outcome o) {
-       return o.arguments.precision.gradient_checkpointing && given(o, "fsdp") &&
+       return o.arguments.precision.gradient_checkpointing && asked_for(o, "fsdp") &&
               !o.arguments.parallel.sharding.activation_checkpointing.value_or(false);
      },
      "with --fsdp the Trainer wants activation_checkpointing of fsdp_config instead of "
