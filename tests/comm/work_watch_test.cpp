@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <stdexcept>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "comm/rank_processes.h"
 #include "hftrain/base/error.h"
@@ -206,6 +207,17 @@ const RankBody kElsewhere("a survivor waits in another group", [](const Rank& ra
   if (rank.rank() == 1) CHECK(what == "all-reduce number 1 of the group 1 failed: no word from rank 2");
 });
 
+// Of a rank 0 that has ended.
+class GoneStore final : public c10d::HashStore {
+ public:
+  bool check(const std::vector<std::string>&) override {
+    if (++questions == 1) asked.set_value();
+    throw std::runtime_error("connection reset");
+  }
+  std::promise<void> asked;
+  std::atomic<int> questions = 0;
+};
+
 class NeverOver final : public c10d::Work {
  public:
   bool isCompleted() override { return over; }
@@ -237,9 +249,26 @@ TEST_CASE("a survivor that waits for a survivor is not named with the rank that 
   testing::require_success(testing::run_ranks("a survivor waits in another group", 3, {2}));
 }
 
+TEST_CASE("a store that is gone is asked once whether another rank has given up") {
+  BackendRequest request;
+  request.rank = 1;
+  request.world_size = 2;
+  request.members = {0, 1};
+  request.timeout = std::chrono::hours(1);
+  request.watched = true;
+  const auto store = c10::make_intrusive<GoneStore>();
+  request.store = store;
+  Communicator communicator(std::move(request), make_unreached_backend);
+  communicator.all_reduce(at::zeros({16}, at::kFloat), Reduction::kSum);  // never over
+  REQUIRE(store->asked.get_future().wait_for(std::chrono::minutes(1)) == std::future_status::ready);
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // in which there would be further questions
+  CHECK(store->questions == 1);
+}
+
 TEST_CASE("a watch hears that another rank has given up, and asks only while an operation lasts") {
   std::promise<std::string> given_up;
   std::atomic<int> questions = 0;
+  const auto begin = std::chrono::steady_clock::now();
   const auto over = c10::make_intrusive<NeverOver>();
   over->over = true;
   WorkWatch watch(
@@ -254,6 +283,8 @@ TEST_CASE("a watch hears that another rank has given up, and asks only while an 
   REQUIRE(told.wait_for(std::chrono::minutes(1)) == std::future_status::ready);
   CHECK(told.get() == "all-reduce: another rank gave up");
   CHECK(questions == 2);
+  // The first one half a second after the operation began, so that short ones cost nothing, and the other as much later.
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::seconds(1));
 }
 
 TEST_CASE("a deadline begins when the operation before is over", "[alone]") {

@@ -381,11 +381,14 @@ Error Communicator::name_missing(const std::string& why, const Operation& operat
             " s");
 }
 
-// Where the store is gone, so is rank 0: the operation itself will tell of it.
+// Where the store is gone, so is rank 0: the operation itself will tell of it. The connection is not made again, and LibTorch
+// writes a stack into this rank's log whenever it is used: it is asked no more.
 bool Communicator::another_gave_up() const {
+  if (given_up_->store_gone) return false;
   try {
     return given_up_->store->check({kGivenUpKey});
   } catch (const std::exception&) {
+    given_up_->store_gone = true;
     return false;
   }
 }

@@ -12,6 +12,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -130,6 +131,7 @@ class Communicator {
     // Of the outermost group: where all ranks hear of it.
     c10::intrusive_ptr<c10d::Store> store;
     int world_size = 1;
+    std::atomic<bool> store_gone = false;  // a watch has seen it
     std::mutex mutex;
     std::optional<Error> error;
   };

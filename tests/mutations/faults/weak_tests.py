@@ -105,10 +105,20 @@ fault("survivors on GPUs do not look whether another rank has given up",
       tests=["comm: a survivor that waits for a survivor is not named with the rank that is gone"],
       says=r"no word from ranks? 1|nothing")
 
+fault("a store that is gone is asked again and again",
+      "lib/hftrain/comm/communicator.cpp", "    given_up_->store_gone = true;\n", "",
+      tests=["comm: a store that is gone is asked once whether another rank has given up"],
+      says=r"questions == 1")
+
 fault("a watch never asks whether another rank has given up",
       "lib/hftrain/comm/work_watch.cpp", "if (!fault) fault = ask(lock);", "",
       tests=["comm: a watch hears that another rank has given up, and asks only while an operation lasts"],
       says=r"told\.wait_for")
+
+fault("every operation on a device asks the store",
+      "lib/hftrain/comm/work_watch.cpp", "  if (watched_.size() > 1) return;\n  asked_ = Clock::now();\n", "  if (watched_.size() > 1) return;\n",
+      tests=["comm: a watch hears that another rank has given up, and asks only while an operation lasts"],
+      says=r"steady_clock", also=[("lib/hftrain/comm/work_watch.cpp", "    watched_.pop_front();\n    asked_ = Clock::now();\n", "    watched_.pop_front();\n")])
 
 fault("a rank that waits in vain in another group is named as gone",
       "lib/hftrain/comm/communicator.cpp", "std::vector<int> silent = missing_at(store, \"failed\", members[static_cast<size_t>(rank())],",
