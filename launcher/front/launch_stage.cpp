@@ -12,6 +12,7 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
+#include "launcher/control/message.h"
 #include "launcher/front/attempts.h"
 #include "launcher/front/batch_search.h"
 #include "launcher/front/cpu_binding_stage.h"
@@ -255,6 +256,8 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
     outcome.result.code = error.code();
     outcome.result.reason = exit_code_name(error.code());
     last_word = error.what();
+    // The ranks of an attempt that has begun elsewhere wait for those that are gone here, and pushes may take long.
+    if (others.hub() != nullptr) others.hub()->send_to_all(launcher::EndWorkers{true});
   }
 
   SummaryFacts facts{outcome.result.code,    outcome.result.reason, stopwatch.seconds(),   stopwatch.total(),

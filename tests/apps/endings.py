@@ -319,24 +319,47 @@ def scenario_checkpoint_of_two_nodes_that_cannot_be_moved_aside(fixture, output)
     return "3 on both, and both know why"
 
 
-def scenario_attempt_that_cannot_be_started(fixture, output):
-    """A worker that is killed, and its program gone when the run is to be started again, as in an update of it."""
-    folder = f"{output}-program"
+def program_with_worker(folder, script):
+    """A front program, and the script that it starts as its workers."""
     os.makedirs(folder)
     shutil.copy2(HFTRAIN, folder)
     worker = os.path.join(folder, "hftrain-worker")
-    write(worker, '#!/bin/sh\nrm -- "$0"\nkill -9 $$\n')
+    write(worker, script)
     os.chmod(worker, 0o755)
-    job = subprocess.Popen([os.path.join(folder, "hftrain"), *fixture.flags(output, "--max_steps", 3, "--max_restarts", 2, ranks=1)],
-                           env=fixture.environment, text=True, stderr=subprocess.PIPE)
-    text = ends_with(job, 3)
-    expect(text, "was killed by SIGKILL", "(restart 1 of 2)", f"error: cannot start {worker}", "try: ")
+    return os.path.join(folder, "hftrain"), worker
+
+
+def expect_summary_of_one_attempt(output, text):
     if not os.path.exists(os.path.join(output, "hftrain", "summary.json")):
         raise SystemExit(f"FAILED: the run has a summary\n{text}")
     end = summary(output)
     if (end["exit_code"], end["reason"], [attempt["exit_code"] for attempt in end["attempts"]]) != (3, "environment", [9]):
         raise SystemExit(f"FAILED: the summary has the end and the attempt: {end}\n{text}")
+
+
+def scenario_attempt_that_cannot_be_started(fixture, output):
+    """A worker that is killed, and its program gone when the run is to be started again, as in an update of it."""
+    program, worker = program_with_worker(f"{output}-program", '#!/bin/sh\nrm -- "$0"\nkill -9 $$\n')
+    job = subprocess.Popen([program, *fixture.flags(output, "--max_steps", 3, "--max_restarts", 2, ranks=1)], env=fixture.environment, text=True,
+                           stderr=subprocess.PIPE)
+    text = ends_with(job, 3)
+    expect(text, "was killed by SIGKILL", "(restart 1 of 2)", f"error: cannot start {worker}", "try: ")
+    expect_summary_of_one_attempt(output, text)
     return "3, with a summary"
+
+
+def scenario_attempt_of_two_nodes_that_cannot_be_started(fixture, output):
+    """The same of the node that does not lead, while the rank of the other one is started already."""
+    script = '#!/bin/sh\nif [ "$RANK" = 1 ]; then rm -- "$0"; kill -9 $$; fi\nexec sleep 600\n'
+    meeting = ["--nnodes", 2, "--master_addr", "127.0.0.1", "--master_port", free_port(), "--max_steps", 3, "--max_restarts", 2]
+    programs = [program_with_worker(f"{output}-program-{node}", script) for node in range(2)]
+    jobs = [subprocess.Popen([program, *fixture.flags(output, *meeting, "--node_rank", node, ranks=1)], env=fixture.environment, text=True,
+                             stderr=subprocess.PIPE) for node, (program, _) in enumerate(programs)]
+    texts = [ends_with(job, 3) for job in jobs]
+    expect(texts[0], "(restart 1 of 2)", f"error: cannot start {programs[1][1]}", "try: ", "while: on node 1")
+    expect(texts[1], f"cannot start {programs[1][1]}")
+    expect_summary_of_one_attempt(output, "\n".join(texts))
+    return "3 on both, with a summary"
 
 
 def scenario_ranks_with_cores_of_their_own(fixture, output):

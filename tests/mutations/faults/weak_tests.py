@@ -196,7 +196,7 @@ fault("an answer to a plan leaves out what the checkpoint's files say",
 fault("an attempt that cannot be started leaves the run without a summary",
       "launcher/front/launch_stage.cpp", "    const Error error = error_of(std::current_exception());\n    console.clear();",
       "    const Error error = error_of(std::current_exception());\n    if (std::string(error.what()).starts_with(\"cannot start\")) throw;",
-      tests=["runs: endings: attempt that cannot be started"],
+      tests=["runs: endings: attempt that cannot be started", "runs: endings: attempt of two nodes that cannot be started"],
       says=r"the run has a summary")
 
 fault("a run that the system does not let start again has no summary",
