@@ -105,12 +105,13 @@ struct AttemptOutcome {
   int number = 0;
   double seconds = 0;
   double spawn_seconds = 0;
-  std::vector<std::string> checkpoints;
 };
 
+// What it commits goes to `attempts`, also where it ends by an exception.
 AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
                            launcher::Rendezvous rendezvous, Job& others, std::optional<double> end,
-                           const PatientStream& terminal, reporting::Console& console, HubPusher* pusher) {
+                           const PatientStream& terminal, reporting::Console& console, HubPusher* pusher,
+                           Attempts& attempts) {
   launcher::LocalLaunch launch;
   others.run_in_background([&] { launch = local_launch(context.program, inputs, plan); });
   launcher::JobSpec job;
@@ -134,13 +135,23 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   std::optional<BothObservers> pushing;
   if (pusher != nullptr) pushing.emplace(told, *pusher);
   launcher::WorkerObserver& observer = pushing ? static_cast<launcher::WorkerObserver&>(*pushing) : told;
-  launcher::JobResult result = launcher::Supervisor(std::move(job), observer).run();
+  const auto count_checkpoints = [&] {
+    for (const std::string& path : shown.checkpoints()) attempts.committed(path);
+  };
+  launcher::JobResult result;
+  try {
+    result = launcher::Supervisor(std::move(job), observer).run();
+  } catch (...) {
+    count_checkpoints();
+    throw;
+  }
+  count_checkpoints();
   console.clear();
   const double seconds = monotonic_seconds() - begin;
   std::vector<std::string> notices;
   others.beside_the_end([&] { notices = kept.end(result, seconds); });
   for (const std::string& notice : notices) console.line(notice);
-  return {std::move(result), launch.attempt, seconds, shown.spawn_seconds(), shown.checkpoints()};
+  return {std::move(result), launch.attempt, seconds, shown.spawn_seconds()};
 }
 
 // A stop signal ends the waiting, and leaves the rest unsent.
@@ -215,9 +226,8 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   try {
     for (;;) {
       outcome = run_attempt(context, inputs, plan, std::move(rendezvous), others, end, terminal, console,
-                            pusher ? &*pusher : nullptr);
+                            pusher ? &*pusher : nullptr, attempts);
       if (outcome.result.stop_asked) terminal.hurry();
-      for (const std::string& path : outcome.checkpoints) attempts.committed(path);
       const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
       const std::optional<int64_t> batch = next_batch(inputs, plan, outcome.result);
       if (batch) console.line(line_of_search(outcome.result, plan, *batch));
