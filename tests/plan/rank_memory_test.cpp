@@ -147,6 +147,32 @@ TEST_CASE("offload on GPUs moves parts to the host, and on the CPU changes nothi
   CHECK(plan_of({"--fsdp", "full_shard offload auto_wrap"}).memory_per_rank.host == 0);
 }
 
+TEST_CASE("offloaded gradients arrive beside those of the micro-batch before; whole ones stay on the GPU") {
+  const auto with = [](int stage, const char* steps, const Words& more = {}) {
+    Words flags = {"--gradient_accumulation_steps", steps, "--deepspeed",
+                   "{\"zero_optimization\": {\"stage\": " + std::to_string(stage) +
+                       ", \"offload_optimizer\": {\"device\": \"cpu\"}}}"};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return plan_of(std::move(flags), machine(kRanks)).memory_per_rank;
+  };
+  constexpr int64_t kPart = 4 * 3072 / kRanks;
+  for (const int stage : {1, 2}) {
+    INFO("stage " << stage);
+    const MemoryPlan once = with(stage, "1");
+    CHECK(once.gradients == kPart);
+    CHECK(once.host == kPart + once.gradients + once.optimizer);  // master weights too
+  }
+  const MemoryPlan first = with(1, "2"), second = with(2, "2");
+  CHECK(first.gradients == 4 * 3072 + kPart);
+  CHECK(first.host == with(1, "1").host);
+  CHECK(second.gradients == 2 * kPart);
+  CHECK(second.host == with(2, "1").host + kPart);
+  const MemoryPlan each = with(
+      1, "2", {"--accelerator_config", R"({"gradient_accumulation_kwargs": {"sync_each_batch": true}})"});
+  CHECK(each.gradients == second.gradients);
+  CHECK(each.host == second.host);
+}
+
 TEST_CASE(
     "a checkpoint holds the whole model whatever the strategy, and a save puts one parameter together") {
   const RunPlan ddp = plan_of({}), sharded = plan_of({"--fsdp"});

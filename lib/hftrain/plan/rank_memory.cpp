@@ -184,6 +184,22 @@ bool keeps_whole_gradients(const RunPlan& plan) {
   return plan.strategy.stage == 1 && plan.batch.accumulation_steps > 1 && !plan.batch.sync_each_batch;
 }
 
+// Gradients as they stay at the end of a backward pass.
+struct HeldGradients {
+  int64_t here = 0;  // where the rank computes
+  int64_t on_host = 0;
+};
+
+// `whole`, `local`: numbers of all gradients, and of this rank's parts.
+HeldGradients held_gradients(const RunPlan& plan, int64_t whole, int64_t local, bool to_host) {
+  const int64_t parts = local * bytes_of(trained_dtype(plan));
+  // On the GPU until the last micro-batch, behind which parts of them go to the host.
+  if (keeps_whole_gradients(plan)) return {whole * kMasterBytes, to_host ? parts : 0};
+  if (!to_host) return {parts, 0};
+  // Those of a micro-batch are on their way while the next one computes, and are added when its own come.
+  return {0, plan.batch.accumulation_steps > 1 ? 2 * parts : parts};
+}
+
 // Gradients of one backward pass beside those that stay.
 int64_t travelling_bytes(const std::vector<UnitNumbers>& units, const RunPlan& plan, GradientTypes bytes,
                          bool to_host) {
@@ -232,16 +248,17 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   memory.gathered = gathered_bytes(units, strategy, compute);
   if (to_host) memory.on_host = shards;
   if (!plan.do_train) return;
-  const int64_t kept = bytes_of(trained_dtype(plan));
-  memory.gradients = keeps_whole_gradients(plan) ? learns.count() * kMasterBytes : numbers * kept;
-  memory.gathered += travelling_bytes(units, plan, {compute, bytes_of(strategy.reduce_dtype), kept}, to_host);
+  const HeldGradients gradients = held_gradients(plan, learns.count(), numbers, to_host);
+  memory.gradients = gradients.here + gradients.on_host;
+  const GradientTypes types{compute, bytes_of(strategy.reduce_dtype), bytes_of(trained_dtype(plan))};
+  memory.gathered += travelling_bytes(units, plan, types, to_host);
   memory.optimizer =
       optimizer_state_bytes(plan.optimizer, local_table(learns, strategy), trained_dtype(plan));
   if (strategy.offload_optimizer == "nvme") {
     memory.nvme_staging = nvme_staging(strategy.nvme, memory.optimizer).bytes();
     memory.on_nvme += std::exchange(memory.optimizer, 0);
   }
-  if (to_host) memory.on_host += numbers * kept + memory.optimizer;
+  if (to_host) memory.on_host += gradients.on_host + memory.optimizer;
 }
 
 // Whole parameters are put together on rank 0 one at a time.

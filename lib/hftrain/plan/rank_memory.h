@@ -38,6 +38,9 @@ struct RankMemory {
 //   3        mS                    mS                                 2mS
 //
 // (*) mS with sync_each_batch, which reduces the gradients of every micro-batch.
+//
+// Offloaded from a GPU, with accumulation: twice mS, for those of a micro-batch arrive on the host beside those of the
+// ones before; in stage 1, where whole ones stay on the GPU, 4P there and mS on the host.
 RankMemory rank_memory(const architectures::ParameterTable& table, const RunPlan& plan);
 
 // Host memory that the ranks of one node keep for saves in the background, rank 0 among them: the tensor on

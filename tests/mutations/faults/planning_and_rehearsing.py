@@ -25,6 +25,17 @@ fault("the plan counts whole gradients in stage 1 that sync_each_batch does not 
       "lib/hftrain/plan/rank_memory.cpp", " && !plan.batch.sync_each_batch", "",
       tests=["plan: stage 1 holds parts of gradients alone where those of every micro-batch are reduced"],
       says=r"first\.gradients")
+
+fault("the plan counts one set of offloaded gradients where two are there",
+      "lib/hftrain/plan/rank_memory.cpp", "plan.batch.accumulation_steps > 1 ? 2 * parts : parts", "parts",
+      tests=["plan: offloaded gradients arrive beside those of the micro-batch before; whole ones stay on the GPU"],
+      says=r"2 \* kPart")
+
+fault("the plan takes whole gradients on a GPU for offloaded ones",
+      "lib/hftrain/plan/rank_memory.cpp", "return {whole * kMasterBytes, to_host ? parts : 0};", "return {whole * kMasterBytes - parts, to_host ? parts : 0};",
+      tests=["plan: offloaded gradients arrive beside those of the micro-batch before; whole ones stay on the GPU"],
+      says=r"first\.gradients")
+
 fault("a plan takes files of ids for a task that wants rows",
       "lib/hftrain/data/split_request.cpp", "if (!split.files.tokenized() || recipe.takes_token_files) return;", "if (!split.files.tokenized() || !recipe.task.empty()) return;",
       tests=["data: Files of ids are refused where a task wants rows, by an estimate as by the preparation"],
