@@ -410,6 +410,7 @@ TEST_CASE("what an image becomes") {
 }
 
 }  // namespace
+
 TEST_CASE("An adapter that is not one of ours is refused with the reason that belongs to it") {
   const Json plain = {
       {"peft_type", "LORA"}, {"r", 4}, {"lora_alpha", 8}, {"target_modules", Json::array({"c_attn"})}};

@@ -502,6 +502,14 @@ TEST_CASE("Files of ids are refused where a task wants rows, by an estimate as b
   request.train_files = {fixture.folder / "lines.txt"};
   request.validation_files = {fixture.folder / "ids.bin"};
   refused();
+  // An evaluation alone looks for the labels of the training files.
+  request.train_files.clear();
+  request.validation_files = {fixture.folder / "lines.txt"};
+  request.survey_files = {fixture.folder / "ids.bin"};
+  request.recipe.survey = [](hftrain::data::RowSource&, const std::function<bool()>&) {
+    return std::optional<Json>(Json::object());
+  };
+  refused();
   CHECK(fixture.entries().empty());
 }
 

@@ -10,11 +10,11 @@
 namespace hftrain::data {
 namespace {
 
-// Whoever prepares or estimates the split would read ids where the recipe wants rows.
-void refuse_token_files(const SplitRequest& split, const Recipe& recipe) {
-  if (!split.files.tokenized() || recipe.takes_token_files) return;
+// Whoever prepares, estimates or surveys them would read ids where the recipe wants rows.
+void refuse_token_files(const DataFiles& files, const Recipe& recipe) {
+  if (!files.tokenized() || recipe.takes_token_files) return;
   throw Error(ExitCode::kUsage, "token files are no data of the task " + recipe.task)
-      .where(split.files.token_prefixes.front() + ".bin")
+      .where(files.token_prefixes.front() + ".bin")
       .why("they hold blocks of causal language modelling")
       .hint("name the files with the rows");
 }
@@ -64,7 +64,7 @@ std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
         .why("no file is named that a run would read")
         .hint("name files with --train_file or --validation_file");
   }
-  for (const SplitRequest& split : splits) refuse_token_files(split, request.recipe);
+  for (const SplitRequest& split : splits) refuse_token_files(split.files, request.recipe);
   return splits;
 }
 
@@ -115,7 +115,9 @@ void check_block_size(const PrepareRequest& request) {
 
 DataFiles survey_files(const PrepareRequest& request) {
   if (!request.recipe.survey || request.survey_files.empty()) return {};
-  return find_data_files(request.survey_files, Split::kTrain, request.recipe.image_folders);
+  DataFiles files = find_data_files(request.survey_files, Split::kTrain, request.recipe.image_folders);
+  refuse_token_files(files, request.recipe);
+  return files;
 }
 
 int64_t percent_of_rows(int percent, int64_t rows) {

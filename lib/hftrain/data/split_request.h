@@ -46,7 +46,7 @@ bool packs(const PrepareRequest& request);
 // A block size that nobody has resolved where rows are packed is an Error (exit code 1).
 void check_block_size(const PrepareRequest& request);
 
-// Rows that the recipe wants to see first; none without a survey.
+// Rows that the recipe wants to see first; none without a survey. Files of ids: Error (exit code 2).
 DataFiles survey_files(const PrepareRequest& request);
 
 // How many of `rows` the first `percent` percent are: rounded as datasets' percent slices are, halves to

@@ -37,7 +37,7 @@ fault("the plan takes whole gradients on a GPU for offloaded ones",
       says=r"first\.gradients")
 
 fault("a plan takes files of ids for a task that wants rows",
-      "lib/hftrain/data/split_request.cpp", "if (!split.files.tokenized() || recipe.takes_token_files) return;", "if (!split.files.tokenized() || !recipe.task.empty()) return;",
+      "lib/hftrain/data/split_request.cpp", "if (!files.tokenized() || recipe.takes_token_files) return;", "if (!files.tokenized() || !recipe.task.empty()) return;",
       tests=["data: Files of ids are refused where a task wants rows, by an estimate as by the preparation"],
       says=r"token files are no data")
 
