@@ -69,8 +69,13 @@ torch_dir() {
   printf '%s\n' "${folders[0]}"
 }
 
-# ON with the compiler that CI has, Debian 12's. Another one may warn of what nobody has seen, and a build does not end for that.
-warnings_are_errors() { [[ $("${CXX:-c++}" -dumpfullversion -dumpversion) == 12.2.* ]] && echo ON || echo OFF; }
+# ON with the compiler that CI has, Debian 12's for x86-64. Another one may warn of what nobody has seen, and a build does not end for
+# that. CXX may be several words, as for CMake: "ccache g++".
+warnings_are_errors() {
+  local compiler=()
+  read -ra compiler <<< "${CXX:-c++}"
+  [[ $("${compiler[@]}" -dumpfullversion -dumpversion 2> /dev/null) == 12.2.* && $(uname -m) == x86_64 ]] && echo ON || echo OFF
+}
 
 # Configures the build folder; "$@": what scripts/hftrain and scripts/test do not share. Options that change how a source is compiled
 # stand here alone, so that each takes what the other has built.
