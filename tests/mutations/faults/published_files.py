@@ -45,3 +45,8 @@ fault("the mismatched set of mnli is not evaluated",
       "launcher/front/data_stage.cpp", "request.validation_mismatched_files = inputs.files.validation_mismatched;", "request.validation_mismatched_files = {};",
       tests=["runs: text classification: both sets of mnli are evaluated and predicted"],
       says=r"FAILED: each key twice")
+
+fault("a value that DeepSpeed does not take is refused without a reason",
+      "lib/hftrain/arguments/import/section_check.cpp", 'name_ + " takes nothing else there"', '""',
+      tests=["arguments: mistakes in a DeepSpeed file are told with a reason and a way out"],
+      says=r"each\.why\.empty")

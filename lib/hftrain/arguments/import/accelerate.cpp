@@ -72,7 +72,8 @@ class AccelerateReader {
   void check_environment() {
     const std::string where = file_.text("compute_environment").value_or("LOCAL_MACHINE");
     if (where == "LOCAL_MACHINE") return;
-    file_.problem("compute_environment " + where + " is not supported", "/compute_environment", "",
+    file_.problem("compute_environment " + where + " is not supported", "/compute_environment",
+                  "nothing here starts machines elsewhere",
                   "LOCAL_MACHINE, with hftrain on the machine itself");
   }
 
@@ -85,15 +86,16 @@ class AccelerateReader {
     if (is_listed(kKnown, kind_)) return true;
     const std::string known = join({kKnown.begin(), kKnown.end()}, ", ");
     if (kind_.empty()) {
-      file_.problem("an Accelerate file needs distributed_type", "", "", "one of " + known);
+      file_.problem("an Accelerate file needs distributed_type", "", "it says how ranks share the work",
+                    "one of " + known);
     } else if (is_listed(kElsewhere, kind_)) {
       file_.problem(
           "distributed_type " + kind_ + " is not supported", "/distributed_type",
           kind_ == "MEGATRON_LM" ? "there is no Megatron-LM here" : "there is no such hardware here",
           "one of " + known);
     } else {
-      file_.problem("distributed_type '" + kind_ + "' is unknown", "/distributed_type", "",
-                    "one of " + known);
+      file_.problem("distributed_type '" + kind_ + "' is unknown", "/distributed_type",
+                    "accelerate has no such kind of run", "one of " + known);
     }
     return false;
   }
@@ -105,7 +107,7 @@ class AccelerateReader {
     if (rank < 0 || (file_.value("num_machines") != nullptr && rank >= machines_))
       return file_.problem("machine_rank " + std::to_string(rank) + " is not one of " +
                                std::to_string(machines_) + " machines",
-                           "/machine_rank", "", "0 to num_machines - 1");
+                           "/machine_rank", "machines count from 0", "0 to num_machines - 1");
     ranks();
     if (machines_ > 1)
       file_.add("num_machines", "num_machines", std::to_string(machines_), file_.place("/num_machines"));
@@ -129,10 +131,10 @@ class AccelerateReader {
     if (total % machines_ != 0)
       return file_.problem("num_processes does not divide by num_machines", "/num_processes",
                            std::to_string(total) + " processes, " + std::to_string(machines_) + " machines",
-                           "");
+                           "a multiple of num_machines: the ranks of all of them");
     if (kind_ == "MULTI_GPU" && total < 2)
       return file_.problem("distributed_type MULTI_GPU needs num_processes of 2 or more", "/num_processes",
-                           "", "distributed_type: 'NO' for one");
+                           "it is " + std::to_string(total), "distributed_type: 'NO' for one");
     file_.add("num_processes", "num_processes", std::to_string(total), file_.place("/num_processes"));
   }
 

@@ -34,7 +34,8 @@ std::optional<int64_t> AccelerateDocument::number(const std::string& key) {
   const std::optional<std::string> written = text(key);
   if (!written) return std::nullopt;
   if (const auto parsed = signed_number<int64_t>(*written)) return parsed;
-  problem(key + ": '" + *written + "' is not a whole number", '/' + key, "", "");
+  problem(key + ": '" + *written + "' is not a whole number", '/' + key,
+          "it is a count, or the number of one", "a whole number, or leave it out");
   return std::nullopt;
 }
 
@@ -43,7 +44,7 @@ bool AccelerateDocument::is_true(const std::string& key) {
   const Key described{.name = key, .type = Type::kBool};
   const Result<Json> converted = convert_mapping({&described, 1}, {{key, *value(key)}});
   if (const auto* error = std::get_if<ValueError>(&converted)) {
-    problem(error->what, '/' + key, "", "true or false");
+    problem(error->what, '/' + key, "it is on or off", "true or false");
     return false;
   }
   return std::get<Json>(converted)[key] == true;
@@ -60,7 +61,8 @@ bool AccelerateDocument::says_something(const std::string& key) const {
 const Json* AccelerateDocument::mapping_of(const std::string& key) {
   const Json* mapping = value(key);
   if (mapping == nullptr || mapping->is_object()) return mapping;
-  problem(key + " is not a mapping", '/' + key, "", "");
+  problem(key + " is not a mapping", '/' + key, "it is " + to_yaml(*mapping),
+          "keys with their values, or leave it out");
   return nullptr;
 }
 

@@ -99,7 +99,7 @@ class LaunchFlags {
                             text(unread(outcome_, "offload_param_device")) == "nvme";
     if (stage != 3 && parameters)
       refuse("offload_param_device", "offload_param_device needs ZeRO stage 3, not " + std::to_string(stage),
-             "--zero_stage 3");
+             "below it every rank has all parameters", "--zero_stage 3");
   }
 
   void offload(const std::string& flag, Sourced<std::string>& device, Sourced<std::string>& folder,
@@ -114,7 +114,7 @@ class LaunchFlags {
       note(flag + "_nvme_path", "nothing of it goes there: the device is " + device.value_or("none"));
     if (text(where) == "nvme" && !folder)
       refuse(flag + "_device", flag + "_device nvme needs " + flag + "_nvme_path",
-             "--" + flag + "_nvme_path FOLDER");
+             "its files lie in that folder", "--" + flag + "_nvme_path FOLDER");
   }
 
   void saving() {
@@ -159,10 +159,10 @@ class LaunchFlags {
                               .hint = ""});
   }
 
-  void refuse(const std::string& flag, std::string what, std::string hint) {
+  void refuse(const std::string& flag, std::string what, std::string why, std::string hint) {
     problems_.push_back({.what = std::move(what),
                          .where = outcome_.origins.describe(flag),
-                         .why = "",
+                         .why = std::move(why),
                          .hint = std::move(hint)});
   }
 
@@ -192,7 +192,7 @@ void refuse_stray_flags(const ParseOutcome& outcome, Diagnostics& problems) {
     if (given.is_null() || given == "none") continue;
     problems.push_back({.what = std::string(flag) + " is an option of DeepSpeed training",
                         .where = outcome.origins.describe(flag),
-                        .why = "",
+                        .why = "this is no DeepSpeed training",
                         .hint = std::string(flag) == "gradient_clipping"
                                     ? "use --max_grad_norm"
                                     : "--use_deepspeed with --zero_stage N beside it"});

@@ -43,7 +43,7 @@ void betas(const DeepSpeedFile& file) {
     file.problems.push_back(
         {.what = "deepspeed: optimizer.params.betas are two numbers 0 <= x < 1, not " + to_yaml(written),
          .where = file.keys.place(pointer),
-         .why = "",
+         .why = "one is of the mean of gradients, one of that of their squares",
          .hint = "[0.9, 0.999], or \"auto\""});
     return;
   }
@@ -125,7 +125,7 @@ void set_total(const DeepSpeedFile& file, const DeepSpeedScheduler& scheduler) {
   if (!file.keys.has(pointer)) {
     file.problems.push_back({.what = "deepspeed: " + std::string(scheduler.type) + " needs total_num_steps",
                              .where = file.keys.place("/scheduler/params"),
-                             .why = "",
+                             .why = "it says where the learning rate ends",
                              .hint = "\"total_num_steps\": \"auto\""});
     return;
   }
@@ -192,7 +192,8 @@ void import_optimizer(const DeepSpeedFile& file) {
     return file.refuse(
         "/optimizer/type",
         type.empty() ? "the optimizer section has no type" : "optimizer.type " + type + " is not supported",
-        "", "use AdamW; Adam, Adagrad, Lion, SGD and RMSprop are there too");
+        type.empty() ? "it says which optimizer the section is of" : "there is no such optimizer here",
+        "use AdamW; Adam, Adagrad, Lion, SGD and RMSprop are there too");
   }
   file.keys.check(optimizer->params, kParams);
   choose_optimizer(file, *optimizer, type);
@@ -208,11 +209,12 @@ void import_scheduler(const DeepSpeedFile& file) {
   const DeepSpeedScheduler* scheduler = deepspeed_scheduler(type);
   if (scheduler == nullptr) {
     const std::vector<std::string> types = deepspeed_scheduler_types();
-    file.problems.push_back({.what = type.empty() ? "deepspeed: the scheduler section has no type"
-                                                  : "deepspeed: scheduler.type '" + type + "' is unknown",
-                             .where = file.keys.place("/scheduler/type"),
-                             .why = "",
-                             .hint = "one of " + join(types, ", ")});
+    file.problems.push_back(
+        {.what = type.empty() ? "deepspeed: the scheduler section has no type"
+                              : "deepspeed: scheduler.type '" + type + "' is unknown",
+         .where = file.keys.place("/scheduler/type"),
+         .why = type.empty() ? "it says which schedule the section is of" : "DeepSpeed has no such schedule",
+         .hint = "one of " + join(types, ", ")});
     return;
   }
   file.keys.check(scheduler->params, kSchedule);

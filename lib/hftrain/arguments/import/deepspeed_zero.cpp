@@ -100,7 +100,7 @@ class ZeroSection {
     if (where != "nvme") return;
     const std::string text = offload_text(key, "nvme_path");
     if (text == "none") {
-      return file_.refuse(section, key.substr(1) + " on nvme needs nvme_path", "",
+      return file_.refuse(section, key.substr(1) + " on nvme needs nvme_path", "its files lie in that folder",
                           "\"nvme_path\": \"/a/folder/on/nvme\"");
     }
     set(folder, text, path, "the folder of " + key.substr(1));

@@ -86,13 +86,15 @@ class ParallelismReader {
       const std::vector<std::string> known = {"dp_replicate_size", "dp_shard_size", "tp_size", "cp_size",
                                               "sp_size"};
       std::string hint = did_you_mean(nearest_names(key, known));
-      return problem("parallelism_config: unknown key '" + key + '\'', origin, "",
+      return problem("parallelism_config: unknown key '" + key + '\'', origin,
+                     "accelerate has no such key there",
                      hint.empty() ? "the keys are " + join(known, ", ") : hint);
     }
     const Key size{.name = "value", .type = Type::kInt, .range = at_least(1)};
     const Result<Json> value = convert_mapping({&size, 1}, {{"value", written}});
     if (std::holds_alternative<ValueError>(value))
-      return problem(name + ": " + to_yaml(written) + " is not a whole number >= 1", origin, "", "");
+      return problem(name + ": " + to_yaml(written) + " is not a whole number >= 1", origin,
+                     "it is a number of ranks", "1 or more");
     const auto number = std::get<Json>(value)["value"].get<int64_t>();
     if (ours)
       return assign(key == "dp_shard_size" ? sizes_.shard : sizes_.replicate, number, origin, key, problems_);

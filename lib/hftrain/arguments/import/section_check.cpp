@@ -75,7 +75,9 @@ void CheckedSection::check_mapping(const SectionKey& described, const std::strin
   const Json::json_pointer position(at);
   if (!section_.values.contains(position)) return;
   const Json& mapping = section_.values.at(position);
-  if (!mapping.is_object()) return problem(dotted(at) + " is not a mapping", at, "", "");
+  if (!mapping.is_object())
+    return problem(dotted(at) + " is not a mapping", at, "it is " + to_yaml(mapping),
+                   "keys with their values");
   for (const auto& [name, written] : mapping.items()) {
     if (name.starts_with('_') || name == "comment" || written.is_null()) continue;
     const auto key = std::find_if(keys.begin(), keys.end(),
@@ -104,7 +106,8 @@ void CheckedSection::check_key(const SectionKey& key, const std::string& written
   }
   const Result<Json> value = typed(key, written);
   if (const auto* error = std::get_if<ValueError>(&value)) {
-    return problem(dotted(at) + ": " + error->what, at, "", error->hint);
+    return problem(dotted(at) + ": " + error->what, at, name_ + " takes nothing else there",
+                   error->hint.empty() ? "such a value, or leave it out" : error->hint);
   }
   store(key, std::get<Json>(value), at, pointer);
 }
@@ -136,7 +139,7 @@ void CheckedSection::store(const SectionKey& key, const Json& value, const std::
       {.what = name_ + ": " + dotted(at) + ' ' + to_yaml(value) + " is not supported",
        .where = section_.place(at),
        .why = std::string(key.support.reason),
-       .hint = key.support.instead.empty() ? "" : "use " + std::string(key.support.instead)});
+       .hint = key.support.instead.empty() ? "leave it out" : "use " + std::string(key.support.instead)});
 }
 
 void CheckedSection::note_idle_keys() const {

@@ -61,7 +61,8 @@ void import_sharded_ddp(ParseOutcome& outcome, Diagnostics& problems) {
                   "zero_dp_2 or zero_dp_3 with the other words");
   }
   if (strategies.size() > 1)
-    return refuse("sharded_ddp: zero_dp_2 and zero_dp_3 exclude each other", "", "keep one of them");
+    return refuse("sharded_ddp: zero_dp_2 and zero_dp_3 exclude each other",
+                  "parameters are whole on every rank, or in parts", "keep one of them");
   ParallelOptions& sharding = outcome.arguments.parallel.sharding;
   assign(sharding.strategy, std::string(strategies.front()), origin, "the strategy", problems);
   // FairScale made one unit per layer only when told; the optimizer's state has no units of its own.
