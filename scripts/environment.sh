@@ -9,6 +9,9 @@ torch_environment=${XDG_CACHE_HOME:-$HOME/.cache}/hftrain/torch-$torch_version
 ready_mark=$torch_environment/.hftrain-ready        # one word per complete installation; written last
 incomplete_mark=$torch_environment/.hftrain-incomplete
 
+# As CMake's cache has it: a relative one counts from where the script was called, which scripts/test leaves.
+[[ -z ${HFTRAIN_TORCH_DIR:-} ]] || HFTRAIN_TORCH_DIR=$(realpath -sm -- "$HFTRAIN_TORCH_DIR")
+
 # What tests compare with, besides torch, and the linter.
 test_requirements=(transformers==5.17.0 accelerate==1.15.0 tensorboard datasets pyarrow==$pyarrow_version numpy pyyaml
   peft==0.21.2 scikit-learn==1.9.1 seqeval==1.2.2 rouge-score==0.1.2 sacrebleu==2.6.0 clang-tidy==22.1.8)

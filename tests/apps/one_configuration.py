@@ -25,18 +25,19 @@ def configured(folder, version, words="", **variables):
     if version:
         program(places / "c++", f"echo {version}\n")
     program(places / "cmake", "printf '%s\\n' \"$@\"\n")
-    for name in ("uname", "bash"):
+    for name in ("uname", "bash", "realpath"):
         (places / name).symlink_to(next(path for path in (pathlib.Path("/usr/bin", name), pathlib.Path("/bin", name)) if path.exists()))
     program(places / "through", 'exec "$@"\n')
     environment = {"PATH": str(places), "HOME": folder, "HFTRAIN_TORCH_DIR": "/torch", **variables}
     command = f'source "{SCRIPTS}/environment.sh"; configure_build {words}'
-    done = subprocess.run(["bash", "-euc", command], env=environment, text=True, capture_output=True)
+    done = subprocess.run(["bash", "-euc", command], cwd=folder, env=environment, text=True, capture_output=True)
     expect(done.returncode == 0 and not done.stderr, "the build folder is configured", done.stderr)
     return done.stdout.splitlines()
 
 
 def main():
-    with tempfile.TemporaryDirectory(prefix="hftrain-configured-") as folder:
+    with tempfile.TemporaryDirectory(prefix="hftrain-configured-") as made:
+        folder = os.path.realpath(made)
         here = "ON" if platform.machine() == "x86_64" else "OFF"
         for version, variables, errors in (("12.2.0", {}, here), ("12.3.0", {}, "OFF"), ("13.2.0", {}, "OFF"), ("", {}, "OFF"),
                                            ("12.2.0", {"CXX": "through c++"}, here), ("12.2.0", {"CXX": "another"}, "OFF")):
@@ -45,6 +46,8 @@ def main():
         whole = configured(folder, "12.2.0", '-DHFTRAIN_BUILD_TESTS=ON "-DNAMED=two words"')
         expect({"-DCMAKE_BUILD_TYPE=Release", "-DTORCH_WHEEL_DIR=/torch"} <= set(whole), "options of both", whole)
         expect(whole[-2:] == ["-DHFTRAIN_BUILD_TESTS=ON", "-DNAMED=two words"], "options of one of them come last", whole)
+        there = configured(folder, "12.2.0", HFTRAIN_TORCH_DIR="here/../torch/")
+        expect(f"-DTORCH_WHEEL_DIR={folder}/torch" in there, "a relative folder counts from where one is", there)
     for name in ("hftrain", "test", "mutations"):
         text = (SCRIPTS / name).read_text()
         expect("configure_build" in text, f"scripts/{name} configures as the others do", "")
