@@ -14,6 +14,7 @@
 #include "hftrain/data/prepare.h"
 #include "hftrain/data/stream_request.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::data {
@@ -338,6 +339,12 @@ TEST_CASE("what cannot be streamed is refused before anything is read") {
   std::filesystem::create_directory(fixture.folder / "folder.txt");
   other.train_files = {fixture.folder / "folder.txt"};
   CHECK(told(other) == ExitCode::kData);
+  other = request;
+  write_file_atomically(fixture.folder / "ids.bin", "");
+  other.train_files = {fixture.folder / "ids.bin"};
+  CHECK_REFUSED(spec_of_stream(other, StreamFixture::loader()), "leave --streaming out");
+  other.recipe.takes_token_files = false;  // where that would be of no use
+  CHECK_REFUSED(spec_of_stream(other, StreamFixture::loader()), "token files are no data of the task clm");
 }
 
 TEST_CASE("the identity of a stream is that of its files, its tokenizer and its options") {

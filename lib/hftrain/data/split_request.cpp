@@ -8,18 +8,6 @@
 #include "hftrain/data/block_packer.h"
 
 namespace hftrain::data {
-namespace {
-
-// Whoever prepares, estimates or surveys them would read ids where the recipe wants rows.
-void refuse_token_files(const DataFiles& files, const Recipe& recipe) {
-  if (!files.tokenized() || recipe.takes_token_files) return;
-  throw Error(ExitCode::kUsage, "token files are no data of the task " + recipe.task)
-      .where(files.token_prefixes.front() + ".bin")
-      .why("they hold blocks of causal language modelling")
-      .hint("name the files with the rows");
-}
-
-}  // namespace
 
 const char* long_name(Split split) {
   switch (split) {
@@ -31,6 +19,14 @@ const char* long_name(Split split) {
       return "test";
   }
   return "";
+}
+
+void refuse_token_files(const DataFiles& files, const Recipe& recipe) {
+  if (!files.tokenized() || recipe.takes_token_files) return;
+  throw Error(ExitCode::kUsage, "token files are no data of the task " + recipe.task)
+      .where(files.token_prefixes.front() + ".bin")
+      .why("they hold ids of tokens, and this task makes its samples of rows")
+      .hint("name the files with the rows");
 }
 
 std::vector<SplitRequest> splits_of(const PrepareRequest& request) {

@@ -21,6 +21,10 @@ struct SplitRequest {
   std::optional<int64_t> max_samples;
 };
 
+// Files of ids for a recipe that wants rows: Error (exit code 2). Whoever prepares, estimates, surveys or streams them would
+// read ids as rows.
+void refuse_token_files(const DataFiles& files, const Recipe& recipe);
+
 // The splits that a request asks for, with the part of the rows each one gets. None at all, and no stream, or files of ids
 // for a recipe that takes rows: Error (exit code 2).
 std::vector<SplitRequest> splits_of(const PrepareRequest& request);

@@ -7,6 +7,7 @@
 #include "hftrain/base/hash.h"
 #include "hftrain/data/file_hashes.h"
 #include "hftrain/data/settled_columns.h"
+#include "hftrain/data/split_request.h"
 
 namespace hftrain::data {
 namespace {
@@ -36,6 +37,7 @@ void check_recipe(const PrepareRequest& request) {
 
 std::vector<FileStamp> stamps_of(const PrepareRequest& request) {
   const DataFiles files = find_data_files(request.train_files, Split::kTrain);
+  refuse_token_files(files, request.recipe);  // prepared, they would be no data either
   if (files.tokenized())
     throw not_streamed(
         "token files are not streamed",
