@@ -27,7 +27,7 @@ bool is_one_of(const std::array<const char*, N>& suffixes, const fs::path& path)
   return std::find(suffixes.begin(), suffixes.end(), suffix) != suffixes.end();
 }
 
-bool is_hidden(const fs::path& path) {
+bool has_hidden_name(const fs::path& path) {
   const std::string name = path.filename().string();
   return name.starts_with('.') || name.starts_with("__");
 }
@@ -126,7 +126,7 @@ std::vector<ImageFile> image_files(const std::string& folder) {
     fs::recursive_directory_iterator item(folder, fs::directory_options::follow_directory_symlink);
     for (; item != fs::recursive_directory_iterator(); ++item) {
       const fs::path& path = item->path();
-      if (is_hidden(path)) {
+      if (has_hidden_name(path)) {
         if (item->is_directory()) item.disable_recursion_pending();
         continue;
       }

@@ -171,10 +171,11 @@ TrainerOptimizer::TrainerOptimizer(const std::string& folder) : file_(folder + '
 
 // A pickle may name one dict a million times, and one of a million keys: what is walked is bounded by what optimizers have.
 void TrainerOptimizer::read_groups() {
-  constexpr size_t kMostGroups = 4096, kMostSettings = 1024;
+  constexpr size_t kMostParameterGroups = 4096, kMostSettings = 1024;
   const std::vector<TorchValue> groups = file_.root().at("param_groups").items("param_groups");
-  if (groups.size() > kMostGroups)
-    throw unusable_state(path(), "it has more than " + std::to_string(kMostGroups) + " groups of parameters");
+  if (groups.size() > kMostParameterGroups)
+    throw unusable_state(
+        path(), "it has more than " + std::to_string(kMostParameterGroups) + " groups of parameters");
   for (const TorchValue& group : groups) {
     if (group.kind() == Kind::kDict && group.pairs("a group").size() > kMostSettings)
       throw unusable_state(path(), "a group has more than " + std::to_string(kMostSettings) + " settings");

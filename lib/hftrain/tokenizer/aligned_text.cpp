@@ -11,14 +11,6 @@ namespace hftrain::tokenizer {
 
 using unicode::Change;
 
-namespace {
-
-// Steps one after another can double a text each, so that a few lines of a file would ask for all memory.
-// What the normal forms of Unicode, ▁ for a space and two bytes for one make of a text is far from this.
-constexpr size_t kMostGrowth = 32, kFreeGrowth = 1024;
-
-}  // namespace
-
 AlignedText::AlignedText(std::string_view original, size_t begin)
     : text_(original), original_begin_(begin), original_size_(original.size()) {
   origins_.reserve(original.size());
@@ -86,10 +78,10 @@ bool AlignedText::is_text(const std::vector<Change>& changes) const {
 }
 
 void AlignedText::refuse_growth(size_t size) const {
-  if (size <= kFreeGrowth + kMostGrowth * original_size_) return;
+  if (size <= most_bytes_from(original_size_)) return;
   throw Error(ExitCode::kData, "the tokenizer makes far too much of a text")
       .why("its normalizers and pre-tokenizers turn " + std::to_string(original_size_) +
-           " bytes into more than " + std::to_string(kFreeGrowth + kMostGrowth * original_size_))
+           " bytes into more than " + std::to_string(most_bytes_from(original_size_)))
       .hint("look whether its file is damaged or made to harm");
 }
 

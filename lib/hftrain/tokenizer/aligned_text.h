@@ -14,6 +14,13 @@
 
 namespace hftrain::tokenizer {
 
+// Bytes that steps of a normalizer or a decoder may make of `original` ones. Steps one after another can double a text each, so that
+// a few lines of a file would ask for all memory; what the normal forms of Unicode, ▁ for a space and two bytes for one make of a
+// text is far from this.
+constexpr size_t most_bytes_from(size_t original) {
+  return 1024 + 32 * original;
+}
+
 // A stretch of a text that a pattern matched, or one between two matches. Stretches cover the text in order.
 struct Stretch {
   size_t begin;

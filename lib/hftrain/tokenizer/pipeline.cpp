@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/tokenizer/aligned_text.h"
 #include "hftrain/tokenizer/character_offsets.h"
 #include "hftrain/tokenizer/truncation.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
@@ -12,12 +13,11 @@ namespace hftrain::tokenizer {
 
 namespace {
 
-// Bytes that a decoder may make of tokens: steps one after another can double a text each.
+// Bytes that a decoder may make of tokens.
 size_t most_decoded(const std::vector<std::string>& tokens) {
-  constexpr size_t kMostGrowth = 32, kFreeGrowth = 1024;
   size_t bytes = 0;
   for (const std::string& token : tokens) bytes += token.size();
-  return kFreeGrowth + kMostGrowth * bytes;
+  return most_bytes_from(bytes);
 }
 
 // Calls `use` with valid UTF-8.

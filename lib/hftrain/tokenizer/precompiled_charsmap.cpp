@@ -40,9 +40,9 @@ void append_replacement(std::string_view old_text, std::string_view new_text,
 constexpr std::array<int8_t, 256> base64_digits() {
   std::array<int8_t, 256> digits{};
   for (int8_t& digit : digits) digit = -1;
-  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (size_t i = 0; i < kAlphabet.size(); ++i)
-    digits[static_cast<uint8_t>(kAlphabet[i])] = static_cast<int8_t>(i);
+  constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (size_t i = 0; i < kBase64.size(); ++i)
+    digits[static_cast<uint8_t>(kBase64[i])] = static_cast<int8_t>(i);
   return digits;
 }
 

@@ -152,8 +152,7 @@ std::vector<ScoredPiece> train_unigram(const WordCounts& words, const UnigramTra
   }
   const size_t wanted = size * 11 / 10;
   std::vector<ScoredPiece> start = {{kUnknown, 0}};
-  for (ScoredPiece& seed : substring_seeds(words, kLongestSeed, kMostSeeds))
-    start.push_back(std::move(seed));
+  for (ScoredPiece& seed : substring_seeds(words, kLongestSeed, kMostSeeds)) start.push_back(std::move(seed));
   PieceSet pieces(std::move(start));
   while (words.size() > 0) {
     for (int i = 0; i < kFitsPerRound; ++i) pieces = PieceSet(fit(pieces, words));

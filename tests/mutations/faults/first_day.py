@@ -246,7 +246,7 @@ fault("freed blocks are kept without a bound",
       says=r"memory\.kept\(\) <=")
 
 fault("the history of the log is kept as it was written",
-      "lib/hftrain/reporting/log_history.cpp", "if (open_.size() < kBlock) return;", "if (open_.size() < kBlock || !open_.empty()) return;",
+      "lib/hftrain/reporting/log_history.cpp", "if (open_.size() < kHistoryBlock) return;", "if (open_.size() < kHistoryBlock || !open_.empty()) return;",
       tests=["reporting: a logged record takes less memory than its text"],
       says=r"taken < history")
 
