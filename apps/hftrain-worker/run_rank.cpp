@@ -55,11 +55,12 @@ std::unique_ptr<comm::MpiProcess> start_mpi(const plan::RunPlan& plan) {
 // Tells the launcher what ended this rank: once, and before anything that may wait for other ranks. Any thread.
 class FailureReport {
  public:
-  explicit FailureReport(EventChannel& events) : events_(events) {}
+  FailureReport(EventChannel& events, const StatusPage& status) : events_(events), status_(status) {}
   void tell(const Error& error);
 
  private:
   EventChannel& events_;
+  const StatusPage& status_;
   std::atomic<bool> told_ = false;
 };
 
@@ -73,6 +74,8 @@ void FailureReport::tell(const Error& error) {
                   {"hint", first.hint}};
   if (const auto* of_peer = dynamic_cast<const checkpoint::PeerFailure*>(&error))
     failure["of_rank"] = of_peer->rank();
+  // Of quick updates few are told while they go on.
+  if (const int64_t step = status_.read().step; step >= 0) failure["step"] = step;
   events_.send(Kind::kFailed, failure);
 }
 
@@ -181,7 +184,7 @@ trainer::RunOutcome train_as_planned(const RankParts& parts) {
 
 ExitCode run_rank(const Options& options, StatusPage& status, const RankProgram& program) {
   EventChannel events(FileDescriptor(options.control_fd), options.rank, &status);
-  FailureReport failure(events);
+  FailureReport failure(events, status);
   try {
     const plan::RunPlan plan = plan::run_plan_from_json(read_json_file(options.plan_path), options.plan_path);
     return runtime::translate_exceptions(

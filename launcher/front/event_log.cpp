@@ -60,7 +60,6 @@ void EventLog::add_warning(const plan::WorkerEvent& message) {
 void EventLog::on_event(const plan::WorkerEvent& event) {
   switch (event.kind) {
     case Kind::kStep:
-      if (event.data.contains("step")) steps_[event.rank] = event.data["step"];
       return add_sample(event);
     case Kind::kMessage:
       return add_warning(event);
@@ -71,9 +70,8 @@ void EventLog::on_event(const plan::WorkerEvent& event) {
       return add("checkpoint", event.time, std::move(members));
     }
     case Kind::kFailed: {
-      Json members = copied(event.data, {"what", "why"});
+      Json members = copied(event.data, {"what", "why", "step"});
       members["rank"] = event.rank;
-      if (const auto step = steps_.find(event.rank); step != steps_.end()) members["step"] = step->second;
       return add("failed", event.time, std::move(members));
     }
     default:

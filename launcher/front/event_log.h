@@ -5,12 +5,11 @@
 //   {"time", "event": "sample",     "step", "tokens_per_second", "memory_bytes"}   of rank 0; ever more rarely
 //   {"time", "event": "checkpoint", "step", "folder", "seconds"}                   with --async_save "stall_seconds"
 //   {"time", "event": "warning",    "rank", "text"}
-//   {"time", "event": "failed",     "rank", "what", "why"}                         and the rank's last "step", if any
+//   {"time", "event": "failed",     "rank", "what", "why"}                         and "step", the last it finished
 //   {"time", "event": "notice",     "text"}                                       of the launcher
 //   {"time", "event": "end",        "attempt", "exit_code", "reason", "seconds"}   of a failure "rank" and "what"
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "hftrain/base/json.h"
@@ -40,7 +39,6 @@ class EventLog : public launcher::WorkerObserver {
   launcher::LogWriter file_;
   int attempt_;
   double begun_ = 0, sampled_ = 0;  // Unix seconds
-  std::map<int, Json> steps_;       // the last finished update of a rank
   int warnings_ = 0;
 };
 

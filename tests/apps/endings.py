@@ -213,6 +213,10 @@ def scenario_limit_on_the_size_of_files(fixture, output):
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
     text = ends_with(job, 7)
     expect(text, "checkpoint-5", "try:")
+    with open(os.path.join(output, "hftrain", "events.jsonl")) as file:
+        failed = [event for event in map(json.loads, filter(str.strip, file)) if event["event"] == "failed"]
+    if not failed or any(event.get("step") != 5 for event in failed):
+        raise SystemExit(f"FAILED: the events do not say after which update it ended: {failed}")
     return "7: the file is named"
 
 

@@ -32,7 +32,9 @@ struct WorkerEvent {
     kMessage,     // a line for people: {level, text}
     kCheckpoint,  // {step, path, seconds, stall_seconds when in the background}: committed; rank 0 only
     kFinished,    // the last event of an orderly end: {exit_code, reason, stats}
-    kFailed,      // the last event of a failure: {exit_code, what, where, why, hint, of_rank of a peer's}
+    // The last event of a failure: {exit_code, what, where, why, hint}, with step, the last one finished, if any,
+    // and of_rank of a peer's.
+    kFailed,
   };
   Kind kind = Kind::kMessage;
   int rank = 0;

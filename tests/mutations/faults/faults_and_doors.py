@@ -547,6 +547,11 @@ fault("a name of node 0 whose last address is the loopback one passes for one th
       says=r"any_from_outside")
 
 fault("an event of a failure does not say after which update",
-      "launcher/front/event_log.cpp", 'if (event.data.contains("step")) steps_[event.rank] = event.data["step"];', "",
+      "launcher/front/event_log.cpp", '{"what", "why", "step"}', '{"what", "why"}',
       tests=["front: a failure is told with the last update of its rank, where that had finished one"],
       says=r"parse_json\(lines")
+
+fault("a rank that fails does not say how far it came since it last told of an update",
+      "apps/hftrain-worker/run_rank.cpp", 'if (const int64_t step = status_.read().step; step >= 0) failure["step"] = step;', "static_cast<void>(status_);",
+      tests=["runs: endings: limit on the size of files"],
+      says=r"after which update")
