@@ -159,6 +159,24 @@ def scenario_nnodes_train_as_one_machine(scenario):
     check_equal_losses("--nnodes 2", reference, os.path.join(scenario.folder, "nnodes"), first.text())
 
 
+def scenario_gloo_takes_the_interface_that_each_machine_names(scenario):
+    reference, cables = scenario.reference(), scenario.machines.cables
+
+    def pair(output, names):
+        port = free_port()
+        fronts = [scenario.front(index, scenario.flags(output, *scenario.nodes(port, index)), f"{output}-{index}", GLOO_SOCKET_IFNAME=name)
+                  for index, name in enumerate(names)]
+        return [front.wait() for front in fronts], "".join(front.text() for front in fronts)
+
+    codes, text = pair("named", cables)
+    check("interfaces of different names end with 0 on both machines", codes == [0, 0], text)
+    check_equal_losses("interfaces of different names", reference, os.path.join(scenario.folder, "named"), text)
+    codes, text = pair("foreign", [cables[0], cables[0]])
+    check("an interface that one machine lacks ends with 3 on both", codes == [3, 3], text)
+    check("an interface that one machine lacks: named, with those that it has",
+          f"there is no network interface '{cables[0]}'" in text and f"{cables[1]} ({scenario.machines.addresses[1]})" in text, text)
+
+
 def scenario_an_adapter_is_trained_as_on_one_machine(scenario):
     base = os.path.join(scenario.folder, "base")
     scenario.fixture.call(*scenario.flags("base", ranks=1)[1:])

@@ -134,6 +134,16 @@ const RankBody kNoInterface("an interface that is not there", [](const Rank& ran
                 "there is no network interface 'no-such-one'");
 });
 
+// Where all ranks are on one machine they talk by its loopback interface, whatever is set for runs of several.
+const RankBody kOneMachine("an interface that one machine does not need", [](const Rank& rank) {
+  comm::GroupOptions options;
+  options.rank = rank.rank();
+  options.world_size = rank.world_size();
+  options.store = rank.store();
+  options.interfaces = "no-such-one";
+  comm::make_communicator(options, comm::builtin_backends())->barrier();
+});
+
 const RankBody kDifferent("different operations", [](const Rank& rank) {
   const auto communicator = rank.connect();
   const at::Tensor tensor = at::zeros({16}, at::kFloat);
@@ -202,6 +212,10 @@ TEST_CASE(
     "ranks of several nodes talk by the interfaces that they are told, not by whichever leads to rank 0",
     "[process]") {
   require_success(testing::run_ranks("an interface that is not there", 2, {0}, "gloo"));
+}
+
+TEST_CASE("ranks of one machine need no interface that is named for runs of several", "[process]") {
+  require_success(testing::run_ranks("an interface that one machine does not need", 2, {}, "gloo"));
 }
 
 TEST_CASE("ranks that issue different operations are told so", "[process]") {

@@ -1,8 +1,13 @@
 #include "hftrain/comm/local_address.h"
 
+#include <net/if.h>
+
+#include <memory>
+
 #include "hftrain/base/error.h"
 #include "support/catch.h"
 #include "support/refusal.h"
+#include "support/skip.h"
 
 using namespace hftrain;
 
@@ -28,4 +33,28 @@ TEST_CASE("an interface is one of this machine's, and one that is not there is r
                 "there is no network interface 'no-such-one'");
   CHECK_REFUSED(comm::addresses_of_interfaces("no-such-one"), "lo (127.0.0.1)");
   CHECK_REFUSED(comm::addresses_of_interfaces("no-such-one"), "where: GLOO_SOCKET_IFNAME=no-such-one");
+  // Beginnings and signs mean something in NCCL_SOCKET_IFNAME alone.
+  for (const char* name : {"l", "=lo", "^lo"}) {
+    INFO(name);
+    CHECK_REFUSED(comm::addresses_of_interfaces(name),
+                  "there is no network interface '" + std::string(name) + "'");
+  }
+}
+
+TEST_CASE("an interface that is down or has no address is not told as one that is not there") {
+  struct if_nameindex* all = ::if_nameindex();
+  REQUIRE(all != nullptr);
+  const std::unique_ptr<struct if_nameindex, decltype(&::if_freenameindex)> owner(all, &::if_freenameindex);
+  int silent = 0;
+  for (const struct if_nameindex* each = all; each->if_index != 0; ++each) {
+    try {
+      comm::addresses_of_interfaces(each->if_name);
+    } catch (const Error& error) {
+      INFO(error.render());
+      CHECK(std::string(error.what()) ==
+            "the network interface '" + std::string(each->if_name) + "' is down, or has no address");
+      ++silent;
+    }
+  }
+  if (silent == 0) HFTRAIN_SKIP("every interface of this machine has an address");
 }

@@ -75,11 +75,15 @@ std::vector<std::string> addresses_of_interfaces(const std::string& names) {
     }
     std::vector<std::string> there;
     for (const auto& [other, address] : own) there.push_back(other + " (" + address + ')');
+    const bool silent = ::if_nametoindex(name.c_str()) != 0;
     throw Error(ExitCode::kEnvironment,
-                "there is no network interface '" + name + "' to talk to other nodes by")
+                silent ? "the network interface '" + name + "' is down, or has no address"
+                       : "there is no network interface '" + name + "' to talk to other nodes by")
         .where("GLOO_SOCKET_IFNAME=" + names)
         .why("this machine has " + join(there, ", "))
-        .hint("one of these, or leave the variable out: the interface that leads to rank 0 is taken then");
+        .hint(
+            "the whole name of one of these (^ and = are for NCCL), or leave the variable out: the interface "
+            "that leads to rank 0 is taken then");
   }
   return addresses;
 }

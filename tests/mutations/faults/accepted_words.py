@@ -342,3 +342,13 @@ fault("GLOO_SOCKET_IFNAME is passed on to ranks that take the interface which le
       "return {local_address_towards(request.master_host)};",
       tests=["comm: ranks of several nodes talk by the interfaces that they are told, not by whichever leads to rank 0"],
       says=r"there is no network interface")
+
+fault("GLOO_SOCKET_IFNAME ends a run of one machine, which talks by no interface",
+      "lib/hftrain/comm/gloo_backend.cpp", "if (request.one_node) {", "if (request.one_node && request.interfaces.empty()) {",
+      tests=["comm: ranks of one machine need no interface that is named for runs of several"],
+      says=r"there is no network interface")
+
+fault("an interface without an address is said not to be there",
+      "lib/hftrain/comm/local_address.cpp", "const bool silent = ::if_nametoindex(name.c_str()) != 0;", "const bool silent = false;",
+      tests=["comm: an interface that is down or has no address is not told as one that is not there"],
+      says=r"is down, or has no address")
