@@ -172,6 +172,8 @@ TEST_CASE("mistakes in fsdp_config are all reported, each with its place and a w
   CHECK(contains(text,
                  "auto_wrap_policy: LAYERS is not one of TRANSFORMER_BASED_WRAP, SIZE_BASED_WRAP, NO_WRAP"));
   CHECK(contains(text, "min_num_params: \"-1\" is not a whole number"));
+  // Our own key: nobody else's rules are its reason.
+  CHECK(contains(mistakes_of("true", R"({"reduce_dtype": "x"})"), "why: nothing else is read there"));
 }
 
 TEST_CASE("an fsdp_config that cannot be read is one mistake") {

@@ -47,6 +47,6 @@ fault("the mismatched set of mnli is not evaluated",
       says=r"FAILED: each key twice")
 
 fault("a value that DeepSpeed does not take is refused without a reason",
-      "lib/hftrain/arguments/import/section_check.cpp", 'name_ + " takes nothing else there"', '""',
+      "lib/hftrain/arguments/import/section_check.cpp", '"nothing else is read there"', '""',
       tests=["arguments: mistakes in a DeepSpeed file are told with a reason and a way out"],
       says=r"each\.why\.empty")

@@ -196,7 +196,7 @@ std::string FsdpReader::text() const {
 void FsdpReader::mistake(const std::string& expected) {
   problems_.push_back({.what = name_ + ": " + to_yaml(*written_) + " is not " + expected,
                        .where = place(origin_),
-                       .why = "neither the Trainer nor accelerate takes anything else there",
+                       .why = "nothing else is read there",
                        .hint = "such a value, or leave it out"});
 }
 

@@ -106,7 +106,7 @@ void CheckedSection::check_key(const SectionKey& key, const std::string& written
   }
   const Result<Json> value = typed(key, written);
   if (const auto* error = std::get_if<ValueError>(&value)) {
-    return problem(dotted(at) + ": " + error->what, at, name_ + " takes nothing else there",
+    return problem(dotted(at) + ": " + error->what, at, "nothing else is read there",
                    error->hint.empty() ? "such a value, or leave it out" : error->hint);
   }
   store(key, std::get<Json>(value), at, pointer);
