@@ -199,6 +199,7 @@ TEST_CASE("ranks on CPUs that are expected to take far more than a machine has a
   const Error error = error_on(run);
   CHECK(error.code() == ExitCode::kUsage);
   CHECK(contains(error.render(), "is expected to need"));
+  CHECK(contains(error.render(), "fewer ranks on a machine"));
   CHECK(run.error().code() == ExitCode::kDone);  // a run tries
   CHECK(error_on(on("16cores-1GiB", {"--nproc_per_node", "7"})).code() == ExitCode::kDone);
 }

@@ -661,6 +661,7 @@ TEST_CASE("an estimate beyond the free memory is a warning only") {
   Case tight;
   tight.topology.host.available_bytes = 1000;
   CHECK(contains(tight.notes(), "is expected to need"));
+  CHECK_FALSE(contains(tight.notes(), "fewer ranks"));  // it is alone
   CHECK_FALSE(contains(Case().notes(), "is expected to need"));
 }
 

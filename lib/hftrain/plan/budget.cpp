@@ -314,7 +314,7 @@ void check_expected_memory(const ResolveInput& input, const RunPlan& plan, Probl
                          "--machines",
                          (gpu ? needs_by_kind(memory) : needs_of_host(memory, false, kWorkingProgramBytes)) +
                              ", activations " + gib(memory.activations) + ", buffers " + gib(memory.buffers),
-                         "a smaller --per_device_train_batch_size, or --gradient_checkpointing"));
+                         way_to_need_less(plan.ranks)));
 }
 
 void check_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {

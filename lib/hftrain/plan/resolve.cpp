@@ -151,7 +151,7 @@ void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Dia
   if (plan.do_train && memory > 0 && needed > memory) {
     notes.push_back(warning("a rank is expected to need " + format_bytes(static_cast<uint64_t>(needed)) +
                                 ", and " + format_bytes(static_cast<uint64_t>(memory)) + " are free for it",
-                            "", "a smaller --per_device_train_batch_size, or --gradient_checkpointing"));
+                            "", way_to_need_less(plan.ranks)));
   }
   const int64_t copies = background_copies(plan).node, host = input.topology.host.available_bytes;
   if (gpu && plan.do_train && host > 0 && training > host) {
