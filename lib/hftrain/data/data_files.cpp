@@ -19,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFormats =
-    ".txt, .jsonl, .json, .csv and .tsv, each also with .gz or .zst behind it, .source with .target beside "
+    ".txt, .md, .jsonl, .json, .csv and .tsv, each also with .gz or .zst behind it, .source with .target "
+    "beside "
     "it, .parquet, "
     "a .bin/.idx pair, or a folder that prepare wrote";
 

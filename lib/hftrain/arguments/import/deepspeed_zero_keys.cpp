@@ -34,7 +34,7 @@ const SectionKey kOffloadOptimizer[] = {
      .neutral = "false"},
     {.name = "fast_init",
      .type = Type::kBool,
-     .support = accepted("state starts as holes in its files"),
+     .support = accepted("space in the files of state is reserved, never written first"),
      .neutral = "false"},
     {.name = "ratio", .type = Type::kFloat, .range = between(0, 1)},
     {.name = "super_offload", .type = Type::kBool, .support = deepspeed_tables::kNotHere, .neutral = "false"},
