@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Python with torch and transformers loaded: for a test it is `python SCRIPT…` or `python -c CODE…`, without the twenty seconds of
-processor time that loading them takes on a slow machine, which forty tests would each spend.
+"""Python with torch and transformers loaded: for a test it is `python SCRIPT…` or `python -c CODE…`, without the 10 to 29 s of
+processor time that loading them takes on a slow machine, which some forty tests would each spend.
 
   warm_python.py PYTHON FOLDER SCRIPT…        what a test calls; the build makes a command of the first two words
   warm_python.py --serve FOLDER TELL LOCK     the process that has loaded them; the first call starts it
