@@ -47,8 +47,8 @@ class Library(runs.Fixture):
         expect(done.returncode == code, f"{program} ends with {code}", f"{done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
 
-    def wrong(self, kind, how, output, *more, code=0, ranks=2):
-        """Of tests/apps/wrong_programs; its output."""
+    def wrong(self, kind, how, output, *more, code=0, ranks=1):
+        """Of tests/apps/wrong_programs, with one rank where the others would only say it again; its output."""
         if not (self.built / "wrong/wrong").exists():
             sources = pathlib.Path(__file__).parent / "wrong_programs"
             call("cmake", "-S", sources, "-B", self.built / "wrong", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.tree}", cwd=self.folder)
@@ -249,7 +249,7 @@ def its_metrics_say_which_model_is_best(library, folder):
     own = os.path.join(folder, "own")
     flags = ("--max_steps", 6, "--do_eval", "--validation_split_percentage", "5", "--eval_strategy", "steps", "--eval_steps", 2)
     best = ("--save_strategy", "steps", "--save_steps", 2, "--load_best_model_at_end", "true", "--greater_is_better", "true")
-    library.wrong("judges", "", own, *flags, *best, "--metric_for_best_model", "mine")
+    library.wrong("judges", "", own, *flags, *best, "--metric_for_best_model", "mine", ranks=2)
     state = runs.read_json(own, "trainer_state.json")
     expect(state["best_metric"] == 2 and state["best_model_checkpoint"].endswith("checkpoint-4"), "those of rank 0 decide", state)
     text = library.wrong("judges", "", os.path.join(folder, "none"), *flags, "--metric_for_best_model", "mina", code=2)
@@ -266,7 +266,7 @@ def an_optimizer_that_is_none_is_that_of_the_flags(library, folder):
     text = library.wrong("makes_nothing", "", none, *flags)
     for method in ("create_optimizer", "create_scheduler"):
         expect(f"{method} of the program 'wrong' makes none: it is the one of the flags" in text, "it is said", text)
-    library.plain(plain, *flags)
+    library.plain(plain, *flags, ranks=1)
     expect(column(none) == column(plain) and column(none, "learning_rate") == column(plain, "learning_rate"), "that of the flags", column(none))
     library.wrong("passes", "", passed, *flags)
     text = library.wrong("passes_and_makes_nothing", "", passed_and_none, *flags)
@@ -297,7 +297,7 @@ def batches_that_do_not_fit_are_refused(library, folder):
     text = library.wrong("loads_training", "length_throws", os.path.join(folder, "length"), "--max_steps", 2, code=1)
     runs.in_order(text, "the program 'wrong' has failed", "its Trainer, length of a data loader", "no length")
     sends = ("--max_steps", 2, "--accelerator_config", '{"dispatch_batches": true}')
-    text = library.wrong("loads_training", "", os.path.join(folder, "sends"), *sends, code=2)
+    text = library.wrong("loads_training", "", os.path.join(folder, "sends"), *sends, code=2, ranks=2)
     runs.in_order(text, "the program 'wrong' cannot be used", "dispatch_batches", "try: ")
     streams = ("--max_steps", 2, "--streaming", "--do_eval", "--validation_file", library.text)
     text = library.wrong("loads_training", "", os.path.join(folder, "streams"), *streams, code=2)
@@ -313,7 +313,7 @@ def stages_are_told_and_fail_as_hftrain_does(library, folder):
     losses = [float(line.split()[-1]) for line in text.splitlines() if line.startswith(("before ", "after "))]
     expect(len(losses) == 2 and losses[1] < losses[0], "evaluation before training and after it", text)
     wild = ("--max_steps", 9, "--learning_rate", "1e30")
-    text = library.wrong("runs", "swallows", os.path.join(folder, "wild"), *wild, code=8)
+    text = library.wrong("runs", "swallows", os.path.join(folder, "wild"), *wild, code=8, ranks=2)
     expect("heard of it" in text and "training diverged" in text and "has failed" not in text, "nobody swallows a failure", text)
     text = library.wrong("runs", "says_it_again", os.path.join(folder, "again"), *wild, code=8)
     expect("training diverged" in text and "it did not work" not in text, "what failed first is told", text)

@@ -4,6 +4,7 @@ launcher says that some is missing; and while it takes none, a stop signal still
 
   stopped_terminal.py [SCENARIO]…     all of them without a word
 """
+import fcntl
 import os
 import shutil
 import signal
@@ -16,7 +17,8 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from runs import HFTRAIN, PATIENCE, Fixture, tell
 
-RECORDS = 1500  # about 140 KB of text, more than twice what a pipe holds
+PIPE = 4096  # bytes, the least that a pipe may hold
+RECORDS = 800  # about 75 KB of text, twice what the pipe and the launcher hold
 SAID = b"took no text for a while"
 # A worker that also writes lines longer than a page of a pipe: of those a pipe that has room for some takes a part.
 CHATTY = """#!/bin/bash
@@ -67,8 +69,11 @@ def chatty_program(folder):
 
 
 def start(fixture, output, *more, program=HFTRAIN):
-    return subprocess.Popen([program, *fixture.flags(output, "--max_steps", 100000, "--save_strategy", "no", *more)],
-                            env=fixture.environment, stderr=subprocess.PIPE)
+    job = subprocess.Popen([program, *fixture.flags(output, "--max_steps", 100000, "--save_strategy", "no",
+                                                    "--per_device_train_batch_size", 1, *more)],
+                           env=fixture.environment, stderr=subprocess.PIPE)
+    fcntl.fcntl(job.stderr, fcntl.F_SETPIPE_SZ, PIPE)
+    return job
 
 
 def stop(fixture, output, job):

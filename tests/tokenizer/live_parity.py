@@ -3,7 +3,7 @@
 
     live_parity.py FOLDER TEXTS_PER_PIPELINE[:INPUTS] [PIPELINE…]     all pipelines, or these
 
-Each code point of the BMP is seen by every fourth pipeline and by those that alone have a part of their own; from 1000 texts on by all.
+Each code point of the BMP is seen by every eighth pipeline and by those that alone have a part of their own; from 1000 texts on by all.
 INPUTS are texts and pairs with options of truncation and padding, as many as texts when not said. HFTRAIN_PARITY_SEED is any word:
 another one makes other texts.
 """
@@ -85,7 +85,7 @@ def main():
         with open(os.path.join(target, "tokenizer.json"), "w") as out:
             out.write(text_of_tokenizer)
         rng = random.Random(os.environ.get("HFTRAIN_PARITY_SEED", "live") + " " + name)
-        step = 1 if count >= 1000 or name in ALONE else 4
+        step = 1 if count >= 1000 or name in ALONE else 8
         texts = [(hard_text if i % 4 == 3 else random_mixture)(rng) for i in range(count)]
         texts += every_code_point(rng, number % step, step)
         if name in ("gpt2", "llama3", "qwen2", "llama2", "llama2_old", "unigram_bytes"):  # a megabyte without a space

@@ -24,7 +24,7 @@ TEST_CASE("random texts and every BMP code point give what the package gives", "
   if (python.empty()) HFTRAIN_SKIP("python3 with the tokenizers package: set HFTRAIN_TEST_PYTHON");
   const testing::TemporaryDirectory folder;
   const std::string command = python + " " + testing::source_dir() + "/tests/tokenizer/live_parity.py " +
-                              folder.path() + " " + chosen("HFTRAIN_PARITY_TEXTS", "200") + " " +
+                              folder.path() + " " + chosen("HFTRAIN_PARITY_TEXTS", "80") + " " +
                               chosen("HFTRAIN_PARITY_PIPELINES", "") + " 2> " + (folder / "log");
   REQUIRE(std::system(command.c_str()) == 0);
   int cases = 0;
