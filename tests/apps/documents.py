@@ -164,8 +164,24 @@ def every_message_of_troubleshooting_stands_in_the_sources(fixture, folder):
         expect(code == "0" or re.search(rf"^## .*\b{code}\b", text, re.M), f"exit code {code} has a section", "")
 
 
+def every_tracker_has_a_row(fixture, folder):
+    text = PAGES["arguments.md"]
+    words = set(re.search(r"^\| report_to \| list of none, all, ([\w, ]+?) \|", text, re.M)[1].split(", "))
+    words -= set(re.findall(r"^\| report_to \| (\w+) \| refused", text, re.M))
+    expect(len(words) > 5, "words of --report_to are found", words)
+    table = PAGES["reporting.md"].split("| `--report_to` | written |")[1].split("\n\n")[0]
+    told = {word for cell in re.findall(r"^\| ([^|]+) \|", table, re.M) for word in cell.split(", ")}
+    expect(told >= words, "each of them has a row", sorted(words - told))
+
+
+def the_page_of_contributors_is_short(fixture, folder):
+    lines = len(PAGES["contributing.md"].splitlines())
+    expect(lines <= 60, "contributing.md has 60 lines at most", lines)
+
+
 SCENARIOS = [every_link_leads_somewhere, every_file_of_the_sources_that_is_named_is_there, every_command_line_is_understood,
-             the_commands_of_the_pages_of_each_heading_run, every_message_of_troubleshooting_stands_in_the_sources]
+             the_commands_of_the_pages_of_each_heading_run, every_message_of_troubleshooting_stands_in_the_sources,
+             every_tracker_has_a_row, the_page_of_contributors_is_short]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)
