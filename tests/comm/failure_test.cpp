@@ -94,6 +94,16 @@ const RankBody kHung("rank 1 hangs", [](const Rank& rank) {
   CHECK(contains(error.what(), "all-reduce number 2 failed: no word from rank 1"));
 });
 
+// Its store takes what is sent and answers nothing.
+const RankBody kFrozen("rank 0 is frozen", [](const Rank& rank) {
+  const auto communicator = rank.connect(std::chrono::seconds(5));
+  communicator->barrier();
+  if (rank.rank() == 0) return rank.freeze();
+  const at::Tensor tensor = at::zeros({16}, at::kFloat);
+  const Error error = lost_in([&] { communicator->all_reduce(tensor, Reduction::kSum); });
+  CHECK(contains(error.what(), "all-reduce number 2 failed: no word from rank 0, which keeps the store"));
+});
+
 const RankBody kAbsent("rank 1 never comes", [](const Rank& rank) {
   if (rank.rank() == 1) return rank.hang();
   const Error error = lost_in([&] { rank.connect(std::chrono::seconds(5)); });
@@ -202,6 +212,11 @@ TEST_CASE("a write to a peer that is gone fails and does not end the rank by a s
 
 TEST_CASE("a peer that hangs is named when the deadline has passed", "[process][alone]") {
   require_success(testing::run_ranks("rank 1 hangs", 3, {1}, GENERATE("gloo", "shm")));
+}
+
+TEST_CASE("a rank 0 that is frozen with its store is named when the deadline has passed",
+          "[process][alone]") {
+  require_success(testing::run_ranks("rank 0 is frozen", 3, {0}, GENERATE("gloo", "shm")));
 }
 
 TEST_CASE("a peer that does not connect is named when the deadline has passed", "[process][alone]") {

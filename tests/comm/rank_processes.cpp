@@ -126,6 +126,11 @@ void Rank::hang() const {
   }
 }
 
+void Rank::freeze() const {
+  ::raise(SIGSTOP);
+  hang();
+}
+
 RankBody::RankBody(const std::string& name, std::function<void(const Rank&)> body) {
   bodies()[name] = std::move(body);
 }
@@ -165,6 +170,7 @@ std::vector<RankOutcome> run_ranks(const std::string& body, int world_size, cons
     for (size_t rank = 0; rank < children.size(); ++rank) {
       if (hangs(rank) != hung) continue;
       children[rank].alive.reset();
+      if (hung) ::kill(children[rank].pid, SIGCONT);
       outcomes[rank] = wait_for(children[rank].pid, directory / std::to_string(rank));
     }
   }

@@ -43,6 +43,8 @@ class Rank {
   [[noreturn]] void die() const;
   // Returns when all ranks that do not hang have ended.
   void hang() const;
+  // The same, but with all threads of the process stopped, as SIGSTOP or a virtual machine that is paused leaves it.
+  void freeze() const;
   // The orderly end of MPI, if this rank uses it; the groups are gone.
   void finish() const;
   // For ranks that lose peers: the end will not wait for them.
@@ -67,7 +69,7 @@ struct RankOutcome {
 };
 
 // Runs a body on `world_size` fresh processes and waits for their end. `hanging` are the ranks that call
-// hang(). The backend "mpi" runs them under mpirun, as children of what mpirun starts.
+// hang() or freeze(). The backend "mpi" runs them under mpirun, as children of what mpirun starts.
 std::vector<RankOutcome> run_ranks(const std::string& body, int world_size,
                                    const std::vector<int>& hanging = {}, const std::string& backend = "gloo");
 // Fails the test, with the output of the first rank that failed, unless all succeeded.

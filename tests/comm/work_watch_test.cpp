@@ -105,6 +105,20 @@ const RankBody kSpinning("the host runs ahead of a rank that hangs", [](const Ra
   }
 });
 
+// The watch has a question to the store under way when rank 0 freezes, or asks it later; nobody answers it.
+const RankBody kFrozenStore("the host runs ahead of a rank 0 that is frozen", [](const Rank& rank) {
+  GroupOptions options = options_of(rank, nullptr);
+  const auto found = std::make_shared<std::promise<std::string>>();
+  options.lost = [found](const Error& error) { found->set_value(error.what()); };
+  const auto communicator = make_communicator(options, {{"early", make_early_backend}});
+  CHECK(communicator->sum(1) == 3);
+  if (rank.rank() == 0) return rank.freeze();
+  communicator->all_reduce(at::zeros({16}, at::kFloat), Reduction::kSum);
+  std::future<std::string> what = found->get_future();
+  if (what.wait_for(std::chrono::minutes(1)) != std::future_status::ready) rank.die();
+  CHECK(what.get() == "all-reduce number 1 failed: no word from rank 0, which keeps the store");
+});
+
 const RankBody kBroken("the connection of a watched group breaks", [](const Rank& rank) {
   GroupOptions options = options_of(rank, nullptr);
   options.timeout = std::chrono::hours(1);
@@ -233,6 +247,10 @@ class Poisoned final : public c10d::Work {
 
 TEST_CASE("a rank that hangs is named though no host waits for it", "[process][alone]") {
   testing::require_success(testing::run_ranks("the host runs ahead of a rank that hangs", 3, {1}));
+}
+
+TEST_CASE("a rank 0 that is frozen with its store holds no watch", "[process][alone]") {
+  testing::require_success(testing::run_ranks("the host runs ahead of a rank 0 that is frozen", 3, {0}));
 }
 
 TEST_CASE("a connection that breaks is noticed though no host waits for it", "[process]") {

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
+#include "hftrain/comm/own_thread.h"
 #include "hftrain/comm/trivial_backend.h"
 #include "hftrain/comm/waited.h"
 
@@ -20,6 +21,9 @@ namespace {
 
 // In the store, once a rank has given up an operation.
 constexpr const char* kGivenUpKey = "hftrain/given-up";
+// For the store to answer, of which a sound one on a busy machine needs little. As a watch waits for it no operation is looked
+// at; the other is for those who say what failed, beside what they wait for each other.
+constexpr std::chrono::milliseconds kWatchWaits{200}, kStoreAnswers{5000};
 
 c10d::ReduceOp operator_of(Reduction reduction, const at::Tensor& tensor) {
   switch (reduction) {
@@ -131,6 +135,8 @@ Communicator::~Communicator() {
     // A lost peer has been reported by the operation that met it.
   }
   watch_.reset();  // before what it looks at
+  // A sound store's answer is on its way, and threads had better not outlive main(); a frozen one has been waited for.
+  if (question_.valid()) question_.wait_for(kWatchWaits);
 }
 
 std::unique_ptr<Communicator> Communicator::subgroup(const std::vector<int>& ranks,
@@ -361,17 +367,20 @@ Error Communicator::name_missing(const std::string& why, const Operation& operat
                      (name_.empty() ? "" : " of the group " + name_) + " failed: ";
   try {
     // Of all ranks, for one of this group that waits in vain in another one is alive.
-    c10d::Store& store = *given_up_->store;
-    store.set(kGivenUpKey, std::vector<uint8_t>{1});
     const std::vector<int>& members = request_.members;
-    std::vector<int> silent = missing_at(store, "failed", members[static_cast<size_t>(rank())],
-                                         given_up_->world_size, request_.patience);
+    std::vector<int> silent =
+        call_within(2 * request_.patience + kStoreAnswers,
+                    [store = given_up_->store, self = members[static_cast<size_t>(rank())],
+                     world_size = given_up_->world_size, patience = request_.patience] {
+                      store->set(kGivenUpKey, std::vector<uint8_t>{1});
+                      return missing_at(*store, "failed", self, world_size, patience);
+                    });
     std::erase_if(
         silent, [&](int other) { return std::find(members.begin(), members.end(), other) == members.end(); });
     what +=
         silent.empty() ? "all ranks are alive but did not finish it" : "no word from " + name_ranks(silent);
   } catch (const std::exception&) {
-    what += "rank 0 and its store are gone";
+    what += "no word from rank 0, which keeps the store";
   }
   return Error(ExitCode::kWorkerLost, std::move(what))
       .where("rank " + std::to_string(request_.members[static_cast<size_t>(rank())]))
@@ -383,10 +392,14 @@ Error Communicator::name_missing(const std::string& why, const Operation& operat
 
 // Where the store is gone, so is rank 0: the operation itself will tell of it. The connection is not made again, and LibTorch
 // writes a stack into this rank's log whenever it is used: it is asked no more.
-bool Communicator::another_gave_up() const {
+bool Communicator::another_gave_up() {
   if (given_up_->store_gone) return false;
+  if (!question_.valid()) {
+    question_ = begin_on_own_thread([store = given_up_->store] { return store->check({kGivenUpKey}); });
+  }
+  if (question_.wait_for(kWatchWaits) != std::future_status::ready) return false;
   try {
-    return given_up_->store->check({kGivenUpKey});
+    return question_.get();
   } catch (const std::exception&) {
     given_up_->store_gone = true;
     return false;

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -145,8 +146,8 @@ class Communicator {
   Error lost(const std::string& why, const Operation& operation) const;
   // The same without waking anybody but the watches of other ranks.
   Error name_missing(const std::string& why, const Operation& operation) const;
-  // Of any group. On the watch's thread.
-  bool another_gave_up() const;
+  // Of any group. On the watch's thread, which looks at its operations again soon, whether the store answers or not.
+  bool another_gave_up();
   // On the watch's thread.
   void give_up(const Operation& operation, const std::string& why);
   void throw_if_given_up() const;
@@ -161,6 +162,7 @@ class Communicator {
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   int exceptions_before_ = std::uncaught_exceptions();
   std::shared_ptr<GivenUp> given_up_;
+  std::future<bool> question_;        // to the store, of the watch's thread
   std::unique_ptr<WorkWatch> watch_;  // null where wait() waits
   std::unique_ptr<Communicator> host_;
 };

@@ -3,12 +3,11 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <future>
-#include <thread>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/comm/own_thread.h"
 
 namespace hftrain::comm {
 namespace {
@@ -16,8 +15,7 @@ namespace {
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 // The handshake of TCPStore has no deadline: a rank 0 that has inherited the socket but never serves it would
-// keep its clients for ever. So it happens on a thread of its own, which is left behind when the deadline
-// passes.
+// keep its clients for ever.
 StorePointer connect(const StoreAddress& address, int rank, int world_size,
                      std::chrono::milliseconds deadline) {
   c10d::TCPStoreOptions options;
@@ -27,14 +25,9 @@ StorePointer connect(const StoreAddress& address, int rank, int world_size,
   options.waitWorkers = false;  // we wait ourselves, to be able to name who is missing
   options.timeout = deadline;
   if (rank == 0 && address.listen_fd >= 0) options.masterListenFd = address.listen_fd;
-  std::packaged_task<StorePointer()> handshake([host = address.host, options]() -> StorePointer {
+  return call_within(deadline, [host = address.host, options]() -> StorePointer {
     return c10::make_intrusive<c10d::TCPStore>(host, options);
   });
-  std::future<StorePointer> store = handshake.get_future();
-  std::thread(std::move(handshake)).detach();
-  TORCH_CHECK_WITH(DistNetworkError, store.wait_for(deadline) == std::future_status::ready,
-                   "no answer within ", deadline.count(), " ms");
-  return store.get();
 }
 
 std::vector<std::string> keys_of(const std::string& name, const std::vector<int>& ranks) {

@@ -101,7 +101,7 @@ fault("what a test forks may outlive it",
       says=r"poll\(&closed")
 
 fault("survivors on GPUs do not look whether another rank has given up",
-      "lib/hftrain/comm/communicator.cpp", "return given_up_->store->check({kGivenUpKey});", "return false;",
+      "lib/hftrain/comm/communicator.cpp", "return store->check({kGivenUpKey});", "return false;",
       tests=["comm: a survivor that waits for a survivor is not named with the rank that is gone"],
       says=r"no word from ranks? 1|nothing")
 
@@ -121,10 +121,15 @@ fault("every operation on a device asks the store",
       says=r"steady_clock", also=[("lib/hftrain/comm/work_watch.cpp", "    watched_.pop_front();\n    asked_ = Clock::now();\n", "    watched_.pop_front();\n")])
 
 fault("a rank that waits in vain in another group is named as gone",
-      "lib/hftrain/comm/communicator.cpp", "std::vector<int> silent = missing_at(store, \"failed\", members[static_cast<size_t>(rank())],",
-      "std::vector<int> silent = missing_at(store, \"failed/\" + name_, members[static_cast<size_t>(rank())],",
+      "lib/hftrain/comm/communicator.cpp", 'return missing_at(*store, "failed", self,', 'return missing_at(*store, "failed/" + name, self,',
       tests=["comm: a survivor that waits for a survivor is not named with the rank that is gone"],
-      says=r"all ranks are alive")
+      says=r"all ranks are alive",
+      also=[("lib/hftrain/comm/communicator.cpp", "[store = given_up_->store, self =", "[name = name_, store = given_up_->store, self =")])
+
+fault("a watch waits for a store that is frozen",
+      "lib/hftrain/comm/communicator.cpp", "  if (question_.wait_for(kWatchWaits) != std::future_status::ready) return false;\n", "",
+      tests=["comm: a rank 0 that is frozen with its store holds no watch"],
+      says=r"signal == 0")
 
 fault("a rank that divides its model first makes all of it",
       "lib/hftrain/models/model.cpp", "options.allocated ? at::empty(spec.shape, typed)", "true ? at::empty(spec.shape, typed)",
