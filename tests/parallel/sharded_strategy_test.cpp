@@ -407,6 +407,17 @@ const RankBody kStateBytes("state bytes", [](const Rank& rank) {
     CHECK(bytes.optimizer == Approx(static_cast<double>(2 * trained / world_size)).epsilon(slack + 0.05));
     CHECK((bytes.gathered_peak > 0) == (stage == 3));
     CHECK(bytes.gathered_peak < all);
+    // Offloaded, whole ones of stage 1 stay where they are computed until parts of them go to the host; of the others parts
+    // of a micro-batch arrive beside those of the one before.
+    const UnitNet other(kSeed);
+    const auto to_host = [](plan::StrategyPlan& plan) { plan.offload_optimizer = "cpu"; };
+    const auto offloaded =
+        sharded({.name = "", .stage = stage, .change = to_host, .late_copies = true}, other, *communicator);
+    offloaded->prepare();
+    backward_own_rows(*offloaded, other, *communicator, false);
+    backward_own_rows(*offloaded, other, *communicator);
+    const int64_t both = stage == 1 ? trained + trained / world_size : 2 * trained / world_size;
+    CHECK(offloaded->state_bytes().gradients == Approx(static_cast<double>(both)).epsilon(slack));
   }
 });
 

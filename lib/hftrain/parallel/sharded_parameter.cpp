@@ -162,9 +162,10 @@ int64_t ShardedParameter::parameter_bytes() const {
   return buffer + (aliased_ || is_on_nvme(shard_) ? 0 : bytes_if_any(shard_));
 }
 
-int64_t ShardedParameter::gradient_bytes() const {
-  return bytes_if_any(local_shard_.grad()) + bytes_if_any(leaf_.grad()) + bytes_if_any(kept_gradient_) +
-         bytes_if_any(arriving_gradient_);
+GradientBytes ShardedParameter::gradient_bytes() const {
+  const int64_t whole = bytes_if_any(leaf_.grad()) + bytes_if_any(kept_gradient_);
+  const int64_t part = bytes_if_any(local_shard_.grad()) + bytes_if_any(arriving_gradient_);
+  return placement_.apart() ? GradientBytes{whole, part} : GradientBytes{whole + part, 0};
 }
 
 }  // namespace hftrain::parallel

@@ -38,6 +38,12 @@ struct ShardPlacement {
   bool apart() const { return copies != nullptr; }
 };
 
+// Of a parameter or of all of them. Offloaded ones are in two memories, which are full at different moments.
+struct GradientBytes {
+  int64_t here = 0;   // with the leaf
+  int64_t apart = 0;  // with master weights that lie apart
+};
+
 // Not thread-safe. No autograd in any of the functions.
 class ShardedParameter {
  public:
@@ -86,8 +92,8 @@ class ShardedParameter {
   void settle_gradient();
   void drop_gradients();
 
-  int64_t parameter_bytes() const;  // that stay between two uses
-  int64_t gradient_bytes() const;   // at this moment
+  int64_t parameter_bytes() const;       // that stay between two uses
+  GradientBytes gradient_bytes() const;  // at this moment
 
  private:
   int64_t part_numel() const { return chunk_rows_ * row_numel_; }

@@ -158,9 +158,13 @@ void ShardedStrategy::begin_micro_batch(bool synchronise) {
 void ShardedStrategy::backward(const at::Tensor& loss) {
   loss.backward();
   runner_->finish_backward();
-  int64_t bytes = 0;
-  for (const ShardedParameter& parameter : parameters_) bytes += parameter.gradient_bytes();
-  most_gradient_bytes_ = std::max(most_gradient_bytes_, bytes);
+  GradientBytes all;
+  for (const ShardedParameter& parameter : parameters_) {
+    const GradientBytes bytes = parameter.gradient_bytes();
+    all.here += bytes.here;
+    all.apart += bytes.apart;
+  }
+  most_gradients_ = {std::max(most_gradients_.here, all.here), std::max(most_gradients_.apart, all.apart)};
 }
 
 void ShardedStrategy::settle_gradients() {
@@ -256,7 +260,7 @@ StateBytes ShardedStrategy::state_bytes() const {
   StateBytes bytes;
   for (const ShardedParameter& parameter : parameters_) bytes.parameters += parameter.parameter_bytes();
   if (optimizer_) bytes.optimizer = optimizer_->state_bytes();
-  bytes.gradients = most_gradient_bytes_;
+  bytes.gradients = most_gradients_.here + most_gradients_.apart;
   bytes.gathered_peak = gathered_.peak;
   return bytes;
 }

@@ -76,7 +76,7 @@ class ShardedStrategy final : public Strategy {
   std::vector<const ShardedParameter*> optimizer_order_;  // as the optimizer numbers its tensors
   std::vector<at::Tensor> sharded_, whole_;               // the optimizer's tensors: parts; in one part
   at::Tensor factor_;                                     // of clipping, for the next step; undefined: none
-  int64_t most_gradient_bytes_ = 0;
+  GradientBytes most_gradients_;                          // each at its own fullest moment
 };
 
 }  // namespace hftrain::parallel

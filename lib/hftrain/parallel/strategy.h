@@ -60,7 +60,8 @@ using optim::Access;
 using WholeVisitor = std::function<void(size_t index, const at::Tensor& whole)>;
 
 // Bytes of tensors that this rank really held at the fullest moment of an update: what stays between the uses
-// of a unit, and apart from it the parameters that were whole only while their units were used.
+// of a unit, and apart from it the parameters that were whole only while their units were used. Of gradients that are
+// on a device and then on the host, those of both fullest moments, for which there has to be room.
 struct StateBytes {
   int64_t parameters = 0;
   int64_t gradients = 0;

@@ -131,6 +131,11 @@ fault("a watch waits for a store that is frozen",
       tests=["comm: a rank 0 that is frozen with its store holds no watch"],
       says=r"signal == 0")
 
+fault("of offloaded gradients those of the fuller memory alone are counted",
+      "lib/hftrain/parallel/sharded_parameter.cpp", "return placement_.apart() ? GradientBytes", "return rows_ < 0 ? GradientBytes",
+      tests=["parallel: each stage holds what its formula says"],
+      says=r"offloaded->state_bytes")
+
 fault("a rank that divides its model first makes all of it",
       "lib/hftrain/models/model.cpp", "options.allocated ? at::empty(spec.shape, typed)", "true ? at::empty(spec.shape, typed)",
       tests=["models: a rank of a divided model of a billion numbers never holds more than its shards"],
