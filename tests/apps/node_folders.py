@@ -115,6 +115,24 @@ def scenario_all_nodes_go_on_from_one_checkpoint(scenario):
     check("before anything of that run is replaced", changed <= {"hftrain/lock"}, str(changed))
 
 
+def scenario_the_best_model_outside_the_output_folders_is_loaded_on_all_nodes(scenario):
+    # The highest loss counts as the best, which is the first one's.
+    best = ["--eval_strategy", "steps", "--eval_steps", "2", "--do_eval", "--validation_split_percentage", "10",
+            "--load_best_model_at_end", "--greater_is_better", "true"]
+    codes, text = start(scenario, "first", *best)
+    check("a first run ends with 0", codes == [0, 0], text)
+    place = os.path.join(scenario.folder, "elsewhere")
+    shutil.copytree(outputs(scenario, "first")[0], place)
+    for output in outputs(scenario, "first"):  # where the state says it was is nothing any more
+        shutil.rmtree(output)
+    codes, text = start(scenario, "second", *best, "--max_steps", "8", "--resume_from_checkpoint", f"{place}/checkpoint-6")
+    check("a run that goes on from it in other folders ends with 0", codes == [0, 0], text)
+    check("the best model is loaded", f"Loading best model from {place}/checkpoint-2" in text, text)
+    wanted = pathlib.Path(place, "checkpoint-2", "model.safetensors").read_bytes()
+    for output in outputs(scenario, "second"):
+        check(f"the model in {os.path.basename(output)} is the best one", pathlib.Path(output, "model.safetensors").read_bytes() == wanted, text)
+
+
 def scenario_a_folder_of_another_run_is_not_touched(scenario):
     codes, text = start(scenario, "taken")
     check("a first run ends with 0", codes == [0, 0], text)

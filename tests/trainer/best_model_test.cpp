@@ -9,6 +9,13 @@
 namespace hftrain::trainer {
 namespace {
 
+std::string find_best_checkpoint(const State& state, const std::string& output_dir,
+                                 const std::string& resumed_from) {
+  const std::vector<std::string> places = places_of_best(state, output_dir, resumed_from);
+  const std::optional<size_t> found = place_of_best(places);
+  return found ? places.at(*found) : "";
+}
+
 TEST_CASE("the best checkpoint is found again where the output folder went, and forgotten where it is gone",
           "[trainer]") {
   const testing::TemporaryDirectory folder;

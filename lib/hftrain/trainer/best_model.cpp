@@ -8,16 +8,19 @@
 
 namespace hftrain::trainer {
 
-std::string find_best_checkpoint(const State& state, const std::string& output_dir,
-                                 const std::string& resumed_from) {
-  if (state.best_checkpoint.empty()) return "";
+std::vector<std::string> places_of_best(const State& state, const std::string& output_dir,
+                                        const std::string& resumed_from) {
+  if (state.best_checkpoint.empty()) return {};
   const std::string beside = std::filesystem::path(resumed_from).parent_path().string();
-  for (const std::string& place :
-       {storage::checkpoint_path(output_dir, state.best_checkpoint_step), state.best_checkpoint,
-        storage::checkpoint_path(beside, state.best_checkpoint_step)}) {
-    if (path_exists(place)) return place;
+  return {storage::checkpoint_path(output_dir, state.best_checkpoint_step), state.best_checkpoint,
+          storage::checkpoint_path(beside, state.best_checkpoint_step)};
+}
+
+std::optional<size_t> place_of_best(const std::vector<std::string>& places) {
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (path_exists(places[i])) return i;
   }
-  return "";
+  return std::nullopt;
 }
 
 double worst_metric(bool greater_is_better) {

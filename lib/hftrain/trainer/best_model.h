@@ -2,17 +2,21 @@
 // written (outputs.md 8.7 and 8.9 of the contract).
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hftrain/trainer/state.h"
 
 namespace hftrain::trainer {
 
-// The folder of the best checkpoint of a resumed state: in `output_dir`, where the state says it was, or
-// beside the checkpoint that the run is resumed from. Empty: it is gone, or there was none.
-std::string find_best_checkpoint(const State& state, const std::string& output_dir,
-                                 const std::string& resumed_from);
+// Where the best checkpoint of a resumed state may be, in the order in which it is looked for: in `output_dir`, where the state says
+// it was, beside the checkpoint that the run is resumed from. On every node as many, of the same meaning. Empty: there was none.
+std::vector<std::string> places_of_best(const State& state, const std::string& output_dir,
+                                        const std::string& resumed_from);
+// The first one that is there; nothing: it is gone, or there was none.
+std::optional<size_t> place_of_best(const std::vector<std::string>& places);
 
 // Strictly; without a best value so far every number is better than none, and NaN never is.
 bool better_than(std::optional<double> best, double value, bool greater_is_better);

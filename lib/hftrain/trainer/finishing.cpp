@@ -50,14 +50,17 @@ Json with_suffix(const Json& metrics, const std::string& suffix) {
 
 }  // namespace
 
-// The folder may be another one than when it was written. All ranks go by what rank 0 finds.
+// The folder may be another one than when it was written. All ranks go by what rank 0 finds, and those of a node with a folder of
+// its own look for it in the same place: this node's folder, or where both were told that it is.
 void Trainer::find_best_model() {
-  const std::string found = find_best_checkpoint(state_, plan_.output_dir, plan_.saving.resume_from);
+  const std::vector<std::string> places = places_of_best(state_, plan_.output_dir, plan_.saving.resume_from);
+  const std::optional<size_t> own = place_of_best(places);
+  const Json found =
+      Json::parse(communicator_.all_gather_text(own ? Json({*own, places[*own]}).dump() : "null").front());
   const std::string recorded =
-      std::exchange(state_.best_checkpoint, communicator_.all_gather_text(found).front());
-  const bool elsewhere = nodes_.committer(communicator_.rank()) != 0;  // the same one, in this node's folder
-  if (elsewhere && !state_.best_checkpoint.empty())
-    state_.best_checkpoint = storage::checkpoint_path(plan_.output_dir, state_.best_checkpoint_step);
+      std::exchange(state_.best_checkpoint, found.is_null() ? std::string() : found[1].get<std::string>());
+  const bool elsewhere = nodes_.committer(communicator_.rank()) != 0;
+  if (elsewhere && !found.is_null()) state_.best_checkpoint = places.at(found[0].get<size_t>());
   if (!speaks() || recorded.empty() || !state_.best_checkpoint.empty()) return;
   events_.message(LogLevel::kWarning, "the best checkpoint so far, " + recorded +
                                           ", is no longer there and is forgotten; " + plan_.output_dir +
@@ -68,8 +71,9 @@ void Trainer::find_best_model() {
 std::string Trainer::best_model_problem() {
   std::string own;
   if (!path_exists(state_.best_checkpoint)) {
-    own = "rank " + std::to_string(communicator_.rank()) +
-          " does not see it; on machines without a shared folder --save_on_each_node writes one on each";
+    own = "rank " + std::to_string(communicator_.rank()) + " does not see " + state_.best_checkpoint +
+          (nodes_.several() ? ""
+                            : "; on machines without a shared folder --save_on_each_node writes one on each");
   } else if (keeps_folder() && interchange::is_of_trainer(state_.best_checkpoint)) {
     own = weights_problem(state_.best_checkpoint, plan_.model.adapter.has_value(), *checkpointer_);
   } else if (keeps_folder()) {

@@ -51,17 +51,22 @@ fault("the generation config of the folder is written anew",
       says=r"generation_config == loaded|byte for byte")
 
 fault("the best checkpoint is looked for where it was written and nowhere else",
-      "lib/hftrain/trainer/best_model.cpp", "{storage::checkpoint_path(output_dir, state.best_checkpoint_step), state.best_checkpoint,\n        storage::checkpoint_path(beside, state.best_checkpoint_step)}",
+      "lib/hftrain/trainer/best_model.cpp", "{storage::checkpoint_path(output_dir, state.best_checkpoint_step), state.best_checkpoint,\n          storage::checkpoint_path(beside, state.best_checkpoint_step)}",
       "{state.best_checkpoint, output_dir.substr(0, 0), beside.substr(0, 0)}",
       tests=["trainer: the best checkpoint is found again where the output folder went, and forgotten where it is gone",
              "runs: a run keeps: the best model is found after a move and forgotten when gone"],
       says=r"find_best_checkpoint\(|'Loading best model from' is not there")
 
 fault("a best checkpoint that is gone ends the run without a final model",
-      "lib/hftrain/trainer/best_model.cpp", '    if (path_exists(place)) return place;\n  }\n  return "";', "    if (path_exists(place)) return place;\n  }\n  return state.best_checkpoint;",
+      "lib/hftrain/trainer/best_model.cpp", "    if (path_exists(places[i])) return i;\n  }\n  return std::nullopt;", "    if (path_exists(places[i])) return i;\n  }\n  return places.empty() ? std::nullopt : std::optional<size_t>(1);",
       tests=["trainer: the best checkpoint is found again where the output folder went, and forgotten where it is gone",
              "runs: a run keeps: the best model is found after a move and forgotten when gone"],
       says=r"find_best_checkpoint\(|is forgotten|the best checkpoint so far")
+
+fault("the best checkpoint is looked for in the folder of each node, wherever the first has found it",
+      "lib/hftrain/trainer/finishing.cpp", "state_.best_checkpoint = places.at(found[0].get<size_t>());", "state_.best_checkpoint = places.front();",
+      tests=["runs: machines: the best model outside the output folders is loaded on all nodes"],
+      says=r"is the best one")
 
 fault("a smoke run with restarts waits for the end by a lost rank",
       "launcher/front/smoke.cpp", "const ExitCode wanted = setting_.restarts > 0 ? ExitCode::kDone : ExitCode::kWorkerLost;",
