@@ -562,7 +562,7 @@ TEST_CASE(
   };
   constexpr int64_t kTokens = 8 * 64, kBlocks = 2 + 1;  // one more for the gradients
   CHECK(more("0.0") == kBlocks * kTokens * 8 * 4);
-  CHECK(more("0.1") == kBlocks * kTokens * (3 * 8 * 2 + 2 * 2 * 64 * 2));
+  CHECK(more("0.1") == kBlocks * kTokens * (3 * 8 * 2 + 3 * 2 * 64 * 2));
   CHECK(activations("0.0", true, {}) == activations("0.0", false, {}));
   Case several({"--bf16"});
   several.agents = like_this_one({.topology = several.topology, .cores = {0, 1}}, 2);

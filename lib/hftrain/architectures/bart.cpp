@@ -1,6 +1,7 @@
 #include "hftrain/architectures/bart.h"
 
 #include "hftrain/architectures/config_values.h"
+#include "hftrain/architectures/dropped_weights.h"
 #include "hftrain/architectures/families.h"
 #include "hftrain/architectures/parameter_table_builder.h"
 
@@ -157,8 +158,8 @@ ActivationFootprint bart_block(const BartConfig& config, const BartStack& stack)
   block.attended = config.d_model;
   if (config.dropout > 0) block.linear += 2 * config.d_model;
   if (config.activation_dropout > 0) block.linear += 2 * stack.ffn_dim;
-  // Dropout on attention weights takes the form that keeps them, once before and once after.
-  if (config.attention_dropout > 0) block.square = 2 * stack.attention_heads;
+  // Dropout on attention weights takes the form that keeps them.
+  if (config.attention_dropout > 0) block.square = kOfDroppedWeight * stack.attention_heads;
   return block;
 }
 
@@ -180,7 +181,7 @@ std::vector<BlockStack> BartArchitecture::stacks() const {
   decoder.attended += config_.d_model;
   decoder.encoded = 2 * config_.d_model;
   if (config_.dropout > 0) decoder.linear += config_.d_model;
-  if (config_.attention_dropout > 0) decoder.cross = 2 * config_.decoder.attention_heads;
+  if (config_.attention_dropout > 0) decoder.cross = kOfDroppedWeight * config_.decoder.attention_heads;
   return {{config_.encoder.layers, activations(), false}, {config_.decoder.layers, decoder, true}};
 }
 

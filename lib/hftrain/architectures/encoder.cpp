@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "hftrain/architectures/dropped_weights.h"
+
 namespace hftrain::architectures {
 
 void add_encoder_blocks(ParameterTableBuilder& builder, const EncoderConfig& config, const std::string& stack,
@@ -39,8 +41,8 @@ ActivationFootprint EncoderArchitecture::activations() const {
   block.attended = width;
   if (config_.attended_dropout > 0) block.linear += width;  // what a dropout keeps: which it left
   if (config_.dropout > 0) block.linear += width;
-  // Dropout on attention weights takes the form that keeps them, once before and once after.
-  if (config_.attention_dropout > 0) block.square = 2 * config_.heads;
+  // Dropout on attention weights takes the form that keeps them.
+  if (config_.attention_dropout > 0) block.square = kOfDroppedWeight * config_.heads;
   return block;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "hftrain/architectures/config_values.h"
+#include "hftrain/architectures/dropped_weights.h"
 #include "hftrain/architectures/families.h"
 #include "hftrain/architectures/parameter_table_builder.h"
 
@@ -118,8 +119,8 @@ ActivationFootprint Gpt2Architecture::activations() const {
   block.linear = 8 * width + 2 * inner;
   block.attended = width;
   if (config_.resid_pdrop > 0) block.linear += 2 * width;
-  // Dropout on attention weights takes the form that keeps them, once before and once after.
-  if (config_.attn_pdrop > 0) block.square = 2 * config_.n_head;
+  // Dropout on attention weights takes the form that keeps them.
+  if (config_.attn_pdrop > 0) block.square = kOfDroppedWeight * config_.n_head;
   return block;
 }
 

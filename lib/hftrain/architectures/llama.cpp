@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hftrain/architectures/config_values.h"
+#include "hftrain/architectures/dropped_weights.h"
 #include "hftrain/architectures/families.h"
 #include "hftrain/architectures/parameter_table_builder.h"
 
@@ -165,7 +166,7 @@ ActivationFootprint LlamaArchitecture::activations() const {
   // up and their product.
   block.linear = 4 * width + 3 * queries + 3 * keys + 3 * config_.intermediate_size;
   block.attended = queries;
-  if (config_.attention_dropout > 0) block.square = 2 * config_.num_attention_heads;
+  if (config_.attention_dropout > 0) block.square = kOfDroppedWeight * config_.num_attention_heads;
   return block;
 }
 

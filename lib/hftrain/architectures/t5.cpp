@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "hftrain/architectures/config_values.h"
+#include "hftrain/architectures/dropped_weights.h"
 #include "hftrain/architectures/families.h"
 #include "hftrain/architectures/parameter_table_builder.h"
 
@@ -242,7 +243,7 @@ ActivationFootprint T5Architecture::activations() const {
   block.square = config_.num_heads;
   if (config_.dropout_rate > 0) {
     block.linear += 2 * width + config_.d_ff;
-    block.square += 2 * config_.num_heads;
+    block.square = kOfDroppedWeight * config_.num_heads;
   }
   return block;
 }
@@ -258,7 +259,7 @@ std::vector<BlockStack> T5Architecture::stacks() const {
   if (config_.dropout_rate > 0) {
     decoder.linear += width;
     // Dropout on attention weights takes the form that keeps them.
-    decoder.cross = 3 * config_.num_heads;
+    decoder.cross = kOfDroppedWeight * config_.num_heads;
   }
   std::vector<BlockStack> stacks = {{config_.num_layers, encoder, false}};
   if (config_.num_decoder_layers > 0) stacks.push_back({config_.num_decoder_layers, decoder, true});

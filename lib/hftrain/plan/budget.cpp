@@ -75,16 +75,25 @@ bool widens(const RunPlan& plan, bool widens_bfloat16) {
   return widens_bfloat16 && !on_gpu(plan.ranks) && plan.precision.compute == "bfloat16";
 }
 
+// What its attentions keep in float32 where they are widened, beside what they keep in any case. The fused form keeps what comes
+// out, too; the one that keeps weights has queries, keys and values so alone, and those of an encoder's tokens are as many as
+// these.
+int64_t widened_bytes(const architectures::ActivationFootprint& block, int64_t own, int64_t input,
+                      int64_t item) {
+  const int64_t more = kFullPrecision - item;
+  const int64_t across = block.encoded / 2, within = block.attended - across;  // of keys and values each
+  const int64_t of_own = within * (block.square > 0 ? 3 * more : kFullPrecision) +
+                         across * (block.cross > 0 ? more : kFullPrecision);
+  return own * of_own + (block.cross > 0 ? input * block.encoded * more : 0);
+}
+
 // What a block of a stack keeps; `input`: the tokens that a decoder attends to.
 int64_t block_bytes(const architectures::BlockStack& stack, const StackTokens& own, const StackTokens& input,
                     const RunPlan& plan, bool wide) {
   const int64_t item = bytes_of(plan.precision.compute), weight = wide ? kFullPrecision : item;
   const architectures::ActivationFootprint& block = stack.block;
-  // The fused form keeps what comes out in float32, too; the one that keeps weights has queries, keys and values so alone.
-  const int64_t beside = block.square > 0 ? 3 * (kFullPrecision - item) : kFullPrecision;
-  return own.all * (block.linear * item + (block.square * own.row + block.cross * input.row) * weight +
-                    (wide ? block.attended * beside : 0)) +
-         input.all * block.encoded * item;
+  return own.all * (block.linear * item + (block.square * own.row + block.cross * input.row) * weight) +
+         input.all * block.encoded * item + (wide ? widened_bytes(block, own.all, input.all, item) : 0);
 }
 
 // What all of them keep.
