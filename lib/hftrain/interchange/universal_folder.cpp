@@ -22,14 +22,16 @@ Error missing_file(const std::string& zero, const std::string& parameter, const 
       "the file is missing");
 }
 
-// Of an optimizer that keeps nothing the converter takes no group of parameters, and says nothing.
+// Of an optimizer that keeps nothing the converter takes no group of parameters, and says nothing. Run again it would leave the
+// same, and so it is not named.
 Error no_parameter(const std::string& checkpoint, const std::string& zero) {
-  Error error = not_of_deepspeed(
-      zero,
+  Error error = without_converter(
+      checkpoint, zero,
       "it holds no parameter, as DeepSpeed's converter leaves it where the optimizer keeps nothing (SGD "
       "without momentum)");
-  if (has_first_part(checkpoint)) error.hint(kTakeParts);
-  return error;
+  if (has_first_part(checkpoint)) return error.hint(kTakeParts);
+  return error.hint("copy the checkpoint again when it is not whole; otherwise " +
+                    error.diagnostics().front().hint);
 }
 
 DeepSpeedParameter look_at(const std::string& zero, const std::string& name) {

@@ -186,7 +186,7 @@ fault("the files of ranks are named where latest alone is left of them",
       "lib/hftrain/interchange/zero_parts.cpp", "    first_part(checkpoint);\n    return true;\n", "    return true;\n",
       tests=["interchange: a real run with round_robin_gradients is refused in the universal form, which has it mixed up",
              "interchange: a universal folder of an optimizer that keeps nothing is empty, and the ranks' files are named"],
-      says=r"starts a new run from its model|kCopyOrConvert")
+      says=r"starts a new run from its model|copy the checkpoint again")
 
 fault("a rank without any state has its parameters begin theirs anew",
       "lib/hftrain/interchange/zero_parts.cpp", "  check_states();\n}\n", "}\n",
@@ -197,3 +197,8 @@ fault("momentum of SGD begins anew in a run that goes on",
       "lib/hftrain/checkpoint/trainer_checkpoint.cpp", "      part.tensor.fill_(*updates_);\n", "      part.tensor.fill_(*updates_ * 0);\n",
       tests=["checkpoint: momentum of torch's SGD, which counts nothing, is gone on from with the updates of its run"],
       says=r"equals_wholes")
+
+fault("of an empty universal folder the converter is named, which makes the same once more",
+      "lib/hftrain/interchange/universal_folder.cpp", "  Error error = without_converter(\n      checkpoint, zero,\n", "  Error error = not_of_deepspeed(\n      zero,\n",
+      tests=["interchange: a universal folder of an optimizer that keeps nothing is empty, and the ranks' files are named"],
+      says=r"convert")
