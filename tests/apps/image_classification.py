@@ -215,6 +215,8 @@ def images_in_the_old_run_are_not_moved_aside(fixture, folder):
     said = fixture.call(*flags, expect=2).stderr
     expect("what the run reads lies in the folder that is moved aside" in said and f"{output}/pictures/" in said
            and "(an image of the data)" in said, "it is refused, with an image", said)
+    said = fixture.call(*flags, "--streaming", expect=2).stderr  # whose rows nobody would have looked at
+    expect("the rows of this task cannot be streamed" in said, "images are not streamed", said)
     expect(sorted(os.listdir(folder)) == ["out", "rows.csv"] and os.listdir(output) == ["pictures"], "nothing is moved", os.listdir(folder))
 
 
