@@ -402,6 +402,63 @@ TEST_CASE(
   CHECK(sharding({"--fsdp_sharding_strategy", "1"}, Environment(announced)).strategy.value == "full_shard");
 }
 
+TEST_CASE(
+    "what accelerate launch exports unasked is nobody's word: it is told as no mistake and contradicts "
+    "nothing") {
+  using Variables = std::map<std::string, std::string>;
+  const auto exported = [](const Variables& more) {
+    Variables all = {{"ACCELERATE_USE_FSDP", "true"},
+                     {"FSDP_VERSION", "1"},
+                     {"FSDP_SHARDING_STRATEGY", "FULL_SHARD"},
+                     {"FSDP_RESHARD_AFTER_FORWARD", "true"},
+                     {"FSDP_OFFLOAD_PARAMS", "false"},
+                     {"FSDP_MIN_NUM_PARAMS", "100000000.0"},
+                     {"FSDP_FORWARD_PREFETCH", "false"},
+                     {"FSDP_USE_ORIG_PARAMS", "true"},
+                     {"FSDP_CPU_RAM_EFFICIENT_LOADING", "true"},
+                     {"FSDP_SYNC_MODULE_STATES", "true"},
+                     {"FSDP_ACTIVATION_CHECKPOINTING", "false"},
+                     {"FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD", "false"}};
+    for (const auto& [name, value] : more) all[name] = value;
+    return Environment(all);
+  };
+  const Variables version2 = {{"FSDP_VERSION", "2"}}, later = {{"FSDP_MIN_NUM_PARAMS", "100000000"}};
+  for (const Variables& more : {Variables{}, version2, later}) {
+    const ParseOutcome outcome = parse({}, exported(more));
+    CHECK_FALSE(contains(notes(outcome), "has no effect"));
+    CHECK(outcome.arguments.parallel.sharding.strategy.value == "full_shard");
+    CHECK(outcome.arguments.parallel.sharding.wrap_policy.value == "none");
+  }
+  CHECK(sharding({}, exported({{"FSDP_SHARDING_STRATEGY", "SHARD_GRAD_OP"}})).strategy.value ==
+        "shard_grad_op");
+  CHECK(sharding({}, exported({{"FSDP_VERSION", "2"}, {"FSDP_RESHARD_AFTER_FORWARD", "false"}}))
+            .strategy.value == "shard_grad_op");
+  CHECK(sharding({}, exported({{"FSDP_TRANSFORMER_CLS_TO_WRAP", "GPT2Block"}})).wrap_policy.value ==
+        "transformer");
+  CHECK(sharding({"--fsdp", "shard_grad_op offload"}, exported({})).offload_parameters.value == "cpu");
+  // What somebody has asked for is told as before.
+  CHECK(contains(notes(parse({}, exported({{"FSDP_VERSION", "2"}, {"FSDP_SYNC_MODULE_STATES", "false"}}))),
+                 "sync_module_states has no effect with version 2 of FSDP\n  where: environment "
+                 "FSDP_SYNC_MODULE_STATES"));
+}
+
+TEST_CASE("FSDP_STATE_DICT_TYPE that says what version 2 does anyway counts as filled in") {
+  const auto options = [](const char* version, const char* type) {
+    return sharding({}, Environment({{"ACCELERATE_USE_FSDP", "true"},
+                                     {"FSDP_VERSION", version},
+                                     {"FSDP_STATE_DICT_TYPE", type}}));
+  };
+  const ParallelOptions repeated = options("2", "SHARDED_STATE_DICT");
+  CHECK(repeated.state_dict.value == "sharded");
+  CHECK(repeated.state_dict_filled_in);
+  CHECK_FALSE(options("1", "SHARDED_STATE_DICT").state_dict_filled_in);
+  CHECK_FALSE(options("2", "FULL_STATE_DICT").state_dict_filled_in);
+  CHECK(options("2", "FULL_STATE_DICT").state_dict.value == "full");
+  const ParallelOptions of_flag =
+      sharding({"--use_fsdp", "--fsdp_version", "2", "--fsdp_state_dict_type", "SHARDED_STATE_DICT"});
+  CHECK_FALSE(of_flag.state_dict_filled_in);
+}
+
 TEST_CASE("rules 39 and S5: one run has one way of sharding") {
   CHECK(contains(mistakes({"--fsdp", "full_shard", "--sharded_ddp", "simple"}),
                  "fsdp and sharded_ddp exclude each other"));

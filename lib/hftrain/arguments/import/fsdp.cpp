@@ -36,6 +36,30 @@ constexpr std::array kVariables = {"FSDP_VERSION",
                                    "FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD",
                                    "FSDP_IGNORED_MODULES"};
 
+// accelerate launch exports these whether or not anybody asked for something: with such a value, in lower case, nobody has
+// written one.
+struct Unasked {
+  std::string_view variable;
+  std::array<std::string_view, 2> values;
+};
+constexpr std::array kUnasked = {Unasked{"FSDP_SHARDING_STRATEGY", {"full_shard", "1"}},
+                                 Unasked{"FSDP_RESHARD_AFTER_FORWARD", {"true"}},
+                                 Unasked{"FSDP_OFFLOAD_PARAMS", {"false"}},
+                                 Unasked{"FSDP_MIN_NUM_PARAMS", {"100000000.0", "100000000"}},
+                                 Unasked{"FSDP_FORWARD_PREFETCH", {"false"}},
+                                 Unasked{"FSDP_SYNC_MODULE_STATES", {"true"}},
+                                 Unasked{"FSDP_CPU_RAM_EFFICIENT_LOADING", {"true"}},
+                                 Unasked{"FSDP_USE_ORIG_PARAMS", {"true"}},
+                                 Unasked{"FSDP_ACTIVATION_CHECKPOINTING", {"false"}},
+                                 Unasked{"FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD", {"false"}}};
+
+bool is_unasked(std::string_view variable, const std::string& text) {
+  return std::any_of(kUnasked.begin(), kUnasked.end(), [&](const Unasked& each) {
+    return each.variable == variable &&
+           std::count(each.values.begin(), each.values.end(), to_lower(text)) > 0;
+  });
+}
+
 bool is_on(const ParseOutcome& outcome, const char* flag) {
   const auto given = outcome.unread.find(flag);
   return given != outcome.unread.end() && given->second == true;
@@ -144,13 +168,15 @@ class Import {
     }
   }
 
-  // Only for values that no argument gave.
+  // Only for values that no argument gave. What the launch would have said by itself must not stand against one, nor be told
+  // as somebody's mistake; without it the same is done.
   void read_environment() {
     std::vector<std::string> used = {"ACCELERATE_USE_FSDP=true"};
     for (const char* variable : kVariables) {
       const std::string text = environment_.get_or(variable, "");
       if (text.empty()) continue;
       used.push_back(std::string(variable) + '=' + text);
+      if (is_unasked(variable, text)) continue;
       reader_.read(to_lower(std::string(variable).substr(kFsdpPrefix.size())), text, variable,
                    std::string("environment ") + variable, FsdpReader::Later::kFillsIn);
     }

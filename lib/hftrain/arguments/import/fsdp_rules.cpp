@@ -182,6 +182,12 @@ class Settlement {
     }
   }
 
+  // `accelerate config` writes its default into every file, and the launch exports it.
+  bool says_no_state_dict() const {
+    const Sourced<std::string>& said = sharding_.state_dict;
+    return !said || (*said == "sharded" && said.origin == "environment FSDP_STATE_DICT_TYPE");
+  }
+
   void rest() {
     const bool old = !version2();
     if (old) sharding_.backward_prefetch = settings_.backward_prefetch;
@@ -190,7 +196,7 @@ class Settlement {
     copy(settings_.reduce_dtype, sharding_.reduce_dtype, "the type that gradients are reduced in");
     copy(settings_.state_dict, sharding_.state_dict, "state_dict_type");
     // accelerate's own default; the Trainer has FULL_STATE_DICT.
-    sharding_.state_dict_filled_in = request_.words.empty() && version2() && !sharding_.state_dict;
+    sharding_.state_dict_filled_in = request_.words.empty() && version2() && says_no_state_dict();
     if (sharding_.state_dict_filled_in) sharding_.state_dict = {"sharded", request_.launch_origin};
     copy(settings_.activation_checkpointing, sharding_.activation_checkpointing, "activation_checkpointing");
     copy(settings_.ignored_modules, sharding_.ignored_modules, "ignored_modules");
