@@ -106,6 +106,17 @@ TEST_CASE("rdzv_endpoint is master_addr and master_port") {
   CHECK(contains(mistakes(with({"--rdzv_endpoint", "node0:x"})),
                  "rdzv_endpoint 'node0:x' is not host or host:port"));
   CHECK(contains(mistakes(with({"--rdzv_endpoint", ":5"})), "is not host or host:port"));
+  for (const char* text : {"a:b:c", "1:2:3", "tcp://node0:29400", "node0:1:2", "[fe80::1", "fe80::1]:5",
+                           "[a:b]:5", "fe80::1%eth0:5:x", "node 0:5"}) {
+    INFO(text);
+    const std::string refusal = "rdzv_endpoint '" + std::string(text) + "' is not host or host:port";
+    CHECK(contains(mistakes(with({"--rdzv_endpoint", text})), refusal));
+    CHECK(contains(mistakes({"--rdzv_endpoint", text}), refusal));  // also where one machine takes part
+    const std::map<std::string, std::string> variables = {{"PET_RDZV_ENDPOINT", text}};
+    CHECK(contains(mistakes({}, Environment(variables)), refusal));
+  }
+  CHECK(launch({"--rdzv_endpoint", "fe80::1%eth0"}).master_addr == "fe80::1%eth0");
+  CHECK(launch({"--rdzv_endpoint", "[fe80::1]"}).master_addr == "fe80::1");
   CHECK(contains(
       mistakes(with({"--rdzv_endpoint", "node0:5", "--master_addr", "node1"})),
       "master_addr and rdzv_endpoint say two different things\n  where: --master_addr (command line), "

@@ -1,5 +1,7 @@
 #include "hftrain/arguments/import/launch.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -32,16 +34,29 @@ const RawArgument* latest(const std::vector<RawArgument>& raw, std::string_view 
   return found;
 }
 
-// "host", "host:29400" or "[fe80::1]:29400".
+// "fe80::1" or "fe80::1%eth0".
+bool is_ipv6(const std::string& host) {
+  in6_addr unused{};
+  const size_t zone = host.find('%');
+  if (zone != std::string::npos && host.find(':', zone) != std::string::npos) return false;
+  return ::inet_pton(AF_INET6, host.substr(0, zone).c_str(), &unused) == 1;
+}
+
+// What may be looked up: a name, an address of IPv4, or one of IPv6 with its colons.
+bool is_host(const std::string& host) {
+  const bool odd = host.empty() || host.find_first_of("[]/ \t") != std::string::npos;
+  return !odd && (host.find(':') == std::string::npos || is_ipv6(host));
+}
+
+// "host", "host:29400", "fe80::1", "[fe80::1]" or "[fe80::1]:29400".
 struct Endpoint {
   std::string host;
   std::optional<int64_t> port;
   bool valid = true;
 };
 Endpoint parse_endpoint(const std::string& text) {
-  const size_t bracket = text.rfind(']');
-  const size_t colon = text.rfind(':');
-  const bool bare_v6 = bracket == std::string::npos && std::count(text.begin(), text.end(), ':') > 1;
+  const bool bare_v6 = is_ipv6(text);
+  const size_t colon = text.rfind(':'), bracket = text.rfind(']');
   const bool has_port =
       colon != std::string::npos && !bare_v6 && (bracket == std::string::npos || colon > bracket);
   Endpoint endpoint{has_port ? text.substr(0, colon) : text, std::nullopt};
@@ -49,9 +64,12 @@ Endpoint parse_endpoint(const std::string& text) {
     endpoint.port = signed_number<int64_t>(std::string_view(text).substr(colon + 1));
     endpoint.valid = endpoint.port && *endpoint.port >= 0 && *endpoint.port <= 65535;
   }
-  if (bracket != std::string::npos && endpoint.host.front() == '[')
+  if (endpoint.host.starts_with('[') && endpoint.host.ends_with(']')) {
     endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
-  endpoint.valid = endpoint.valid && !endpoint.host.empty();
+  } else if (has_port && endpoint.host.find(':') != std::string::npos) {
+    endpoint.valid = false;  // "a:b:c"; beside a port an address of IPv6 stands in brackets
+  }
+  endpoint.valid = endpoint.valid && is_host(endpoint.host);
   return endpoint;
 }
 
@@ -86,7 +104,7 @@ class MachineReader {
     const Endpoint endpoint = parse_endpoint(text);
     if (!endpoint.valid)
       return problem("rdzv_endpoint '" + text + "' is not host or host:port", {"rdzv_endpoint"}, "",
-                     "--rdzv_endpoint node0:29400");
+                     "--rdzv_endpoint node0:29400, or with an address of IPv6 [fe80::1]:29400");
     take("master_addr", launch_.master_addr, endpoint.host);
     take("master_port", launch_.master_port, endpoint.port ? *endpoint.port : port_of_backend());
   }
