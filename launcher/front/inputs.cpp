@@ -9,6 +9,7 @@
 
 #include "hftrain/arguments/other_machines.h"
 #include "hftrain/arguments/print_config.h"
+#include "hftrain/base/disk_space.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
@@ -60,12 +61,9 @@ void add_tokenizer_facts(const arguments::ParseOutcome& parsed, const Environmen
   add_chat_facts(parsed, environment, *tokenizer, facts);
 }
 
-// Where state that is offloaded to NVMe will be, if anywhere.
-std::optional<uint64_t> nvme_free_bytes(const arguments::ParallelOptions& sharding) {
-  for (const auto* folder : {&sharding.optimizer_path, &sharding.parameters_path}) {
-    if (*folder && !(**folder).empty()) return free_bytes(**folder);
-  }
-  return std::nullopt;
+// Of a folder for state that is offloaded to NVMe, if there is one.
+std::optional<DiskSpace> disk_of(const arguments::Sourced<std::string>& folder) {
+  return folder && !(*folder).empty() ? std::optional(disk_space(*folder)) : std::nullopt;
 }
 
 // Ranks and batch of a checkpoint of ours; of one of the Trainer's, and of a model alone (--save_only_model), what their files tell.
@@ -127,6 +125,7 @@ plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& da
                                  const std::string& resume_from,
                                  std::optional<int64_t> batch = std::nullopt) {
   const bool elsewhere = inputs.other_machines.has_value();
+  const arguments::ParallelOptions& sharding = inputs.parsed.arguments.parallel.sharding;
   return {.parsed = inputs.parsed,
           .topology = inputs.topology,
           .model = inputs.model,
@@ -138,8 +137,8 @@ plan::ResolveInput resolve_input(const Inputs& inputs, const plan::DataFacts& da
           .free_bytes = elsewhere ? std::nullopt : std::optional(free_bytes(inputs.output_dir)),
           .hftrain_version = HFTRAIN_VERSION,
           .arguments_json = dump_json(arguments::arguments_json(inputs.parsed), -1),
-          .nvme_free_bytes =
-              elsewhere ? std::nullopt : nvme_free_bytes(inputs.parsed.arguments.parallel.sharding),
+          .parameters_disk = elsewhere ? std::nullopt : disk_of(sharding.parameters_path),
+          .optimizer_disk = elsewhere ? std::nullopt : disk_of(sharding.optimizer_path),
           .agents = inputs.agents,
           .saved = saved_run(resume_from),
           .found_batch = batch ? batch : saved_batch(inputs, resume_from),

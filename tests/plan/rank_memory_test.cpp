@@ -234,9 +234,9 @@ TEST_CASE("optimizer state on NVMe is on the disk instead of in memory, and must
   CHECK(plan.memory_per_rank.optimizer == 0);
   CHECK(plan.disk.nvme_bytes == state);
   ResolveInput input = run.input();
-  input.nvme_free_bytes = static_cast<uint64_t>(state);
+  input.optimizer_disk = DiskSpace{1, static_cast<uint64_t>(state)};
   CHECK(resolve(input).disk.nvme_bytes == state);
-  input.nvme_free_bytes = static_cast<uint64_t>(state - 1);
+  input.optimizer_disk = DiskSpace{1, static_cast<uint64_t>(state - 1)};
   try {
     resolve(input);
     FAIL("not refused");
@@ -246,6 +246,40 @@ TEST_CASE("optimizer state on NVMe is on the disk instead of in memory, and must
   }
   run.parsed.arguments.saving.async_save = true;
   CHECK(run.error().code() == ExitCode::kUsage);
+}
+
+TEST_CASE("offloaded state must fit on the disks of its folders, two folders on one disk together") {
+  Case run({"--fsdp", "--nproc_per_node", "2"});  // one rank alone keeps its parameters whole, in memory
+  arguments::ParallelOptions& sharding = run.parsed.arguments.parallel.sharding;
+  sharding.offload_optimizer = {"nvme", "ds.json:3:14"};
+  sharding.optimizer_path = {"/states", "ds.json:4:18"};
+  const auto optimizer = static_cast<uint64_t>(run.plan().disk.nvme_bytes);
+  sharding.offload_parameters = {"nvme", "ds.json:5:14"};
+  sharding.parameters_path = {"/weights", "ds.json:6:18"};
+  const uint64_t parameters = static_cast<uint64_t>(run.plan().disk.nvme_bytes) - optimizer;
+  REQUIRE(parameters > 0);
+  const auto refusal = [&](DiskSpace of_parameters, DiskSpace of_optimizer) -> std::string {
+    ResolveInput input = run.input();
+    input.parameters_disk = of_parameters;
+    input.optimizer_disk = of_optimizer;
+    try {
+      resolve(input);
+      return "";
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kDisk);
+      return error.render();
+    }
+  };
+  CHECK(refusal({1, parameters}, {2, optimizer}).empty());
+  CHECK(contains(refusal({1, parameters - 1}, {2, optimizer}), "where: /weights\n"));
+  CHECK(contains(refusal({1, parameters}, {2, optimizer - 1}), "where: /states\n"));
+  const std::string both = refusal({1, parameters - 1}, {2, optimizer - 1});
+  CHECK((contains(both, "where: /weights\n") && contains(both, "where: /states\n")));
+  const uint64_t all = parameters + optimizer;
+  CHECK(refusal({1, all}, {1, all}).empty());
+  CHECK(contains(refusal({1, all - 1}, {1, all - 1}), "where: /weights, /states\n  why: it takes "));
+  sharding.parameters_path = {"/states", "ds.json:6:18"};
+  CHECK(contains(refusal({1, all - 1}, {1, all - 1}), "where: /states\n"));
 }
 
 }  // namespace hftrain::plan

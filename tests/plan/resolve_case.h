@@ -60,8 +60,8 @@ struct Case {
   }
 
   ResolveInput input() const {
-    return {parsed,  topology, model,        environment, data, "/out", "label", "", uint64_t{100} * kGiB,
-            "0.1.0", "{}",     std::nullopt, agents};
+    return {parsed,  topology, model,        environment,  data,  "/out", "label", "", uint64_t{100} * kGiB,
+            "0.1.0", "{}",     std::nullopt, std::nullopt, agents};
   }
   RunPlan plan() const { return resolve(input()); }
   Error error() const {

@@ -332,14 +332,44 @@ void check_memory(const ResolveInput& input, const RunPlan& plan, Problems& prob
   if (input.elsewhere && problems.none()) check_expected_memory(input, plan, problems);
 }
 
-void check_nvme(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+// Offloaded state of a node's ranks that lies on one disk.
+struct OffloadedState {
+  std::vector<std::string> folders, kinds;
+  int64_t bytes = 0;
+  DiskSpace disk;
+};
+
+// By file system: parameters and the optimizer may have two folders, on one disk or on two.
+std::vector<OffloadedState> offloaded_by_disk(const ResolveInput& input, const RunPlan& plan) {
+  const RankMemory rank = rank_memory(running_architecture(input)->parameters(), plan);
   const NvmePlan& nvme = plan.strategy.nvme;
-  if (!input.nvme_free_bytes || plan.disk.nvme_bytes <= static_cast<int64_t>(*input.nvme_free_bytes)) return;
-  problems.add(ExitCode::kDisk, {Diagnostic::Severity::kError, "the offloaded state does not fit on the disk",
-                                 nvme.optimizer_path.empty() ? nvme.parameters_path : nvme.optimizer_path,
-                                 "it takes " + bytes_text(plan.disk.nvme_bytes) + ", and " +
-                                     format_bytes(*input.nvme_free_bytes) + " are free",
-                                 "free space, or another nvme_path"});
+  std::vector<OffloadedState> all;
+  const auto add = [&](const std::string& folder, const char* kind, int64_t bytes_of_rank,
+                       const std::optional<DiskSpace>& disk) {
+    if (folder.empty() || !disk) return;
+    auto found = std::find_if(all.begin(), all.end(), [&](const OffloadedState& other) {
+      return other.disk.file_system == disk->file_system;
+    });
+    if (found == all.end()) found = all.insert(found, OffloadedState{{}, {}, 0, *disk});
+    if (found->folders.empty() || found->folders.back() != folder) found->folders.push_back(folder);
+    const int64_t bytes = bytes_of_rank * plan.ranks.local_world_size;
+    found->kinds.push_back(kind + (" " + bytes_text(bytes)));
+    found->bytes += bytes;
+  };
+  add(nvme.parameters_path, "parameters", rank.parameters_on_nvme, input.parameters_disk);
+  add(nvme.optimizer_path, "optimizer", rank.optimizer_on_nvme, input.optimizer_disk);
+  return all;
+}
+
+void check_nvme(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  for (const OffloadedState& state : offloaded_by_disk(input, plan)) {
+    if (state.bytes <= static_cast<int64_t>(state.disk.free_bytes)) continue;
+    problems.add(ExitCode::kDisk, {Diagnostic::Severity::kError,
+                                   "the offloaded state does not fit on the disk", join(state.folders, ", "),
+                                   "it takes " + bytes_text(state.bytes) + " (" + join(state.kinds, ", ") +
+                                       "), and " + format_bytes(state.disk.free_bytes) + " are free",
+                                   "free space, or another nvme_path"});
+  }
 }
 
 }  // namespace
@@ -366,7 +396,8 @@ DiskPlan estimate_disk(const architectures::Architecture& architecture, const Ru
   const architectures::ParameterTable& table = architecture.parameters();
   DiskPlan disk;
   disk.free_bytes = free_bytes ? static_cast<int64_t>(*free_bytes) : -1;
-  disk.nvme_bytes = rank_memory(table, plan).on_nvme * plan.ranks.local_world_size;
+  const RankMemory rank = rank_memory(table, plan);
+  disk.nvme_bytes = (rank.parameters_on_nvme + rank.optimizer_on_nvme) * plan.ranks.local_world_size;
   const int64_t weights = weights_bytes(table, plan);
   // In our form and, where asked for, in the Trainer's.
   const int64_t optimizer = whole_optimizer_bytes(table, plan) * (plan.saving.for_trainer ? 2 : 1);

@@ -242,7 +242,7 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   const ParameterTable learns = trained(table, plan.model.frozen);
   int64_t numbers = 0;
   for (const ParameterSpec& parameter : learns.parameters) numbers += part_of(parameter, strategy).local;
-  if (strategy.offload_parameters == "nvme") memory.on_nvme = std::exchange(shards, 0);
+  if (strategy.offload_parameters == "nvme") memory.parameters_on_nvme = std::exchange(shards, 0);
   memory.parameters = whole + shards;
   const std::vector<UnitNumbers> units = unit_numbers(table, strategy, plan.model.frozen);
   memory.gathered = gathered_bytes(units, strategy, compute);
@@ -256,7 +256,7 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
       optimizer_state_bytes(plan.optimizer, local_table(learns, strategy), trained_dtype(plan));
   if (strategy.offload_optimizer == "nvme") {
     memory.nvme_staging = nvme_staging(strategy.nvme, memory.optimizer).bytes();
-    memory.on_nvme += std::exchange(memory.optimizer, 0);
+    memory.optimizer_on_nvme = std::exchange(memory.optimizer, 0);
   }
   if (to_host) memory.on_host += gradients.on_host + memory.optimizer;
 }

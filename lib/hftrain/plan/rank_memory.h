@@ -20,7 +20,8 @@ struct RankMemory {
   int64_t optimizer = 0;
   int64_t gathered = 0;  // buffers that come and go: units that are gathered at once, gradients on their way
   int64_t on_host = 0;   // share of the first three in host memory while the rank computes on a GPU
-  int64_t on_nvme = 0;   // bytes of files
+  int64_t parameters_on_nvme = 0;  // bytes of files
+  int64_t optimizer_on_nvme = 0;
   int64_t nvme_staging = 0;  // host memory through which they pass
   int64_t saving = 0;  // more memory of rank 0 for saving: the tensor on its way, or a copy of its files
 };

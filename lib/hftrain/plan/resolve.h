@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hftrain/arguments/parse.h"
+#include "hftrain/base/disk_space.h"
 #include "hftrain/base/environment.h"
 #include "hftrain/base/error.h"
 #include "hftrain/plan/job_agents.h"
@@ -58,7 +59,8 @@ struct ResolveInput {
   std::optional<uint64_t> free_bytes;  // on the file system of output_dir; unset: unknown
   std::string hftrain_version;
   std::string arguments_json;
-  std::optional<uint64_t> nvme_free_bytes;  // where offloaded state goes; unset: no such folder, or unknown
+  // Of the folders that state is offloaded to; unset: there is no such folder, or its disk is unknown.
+  std::optional<DiskSpace> parameters_disk, optimizer_disk;
   std::vector<AgentFacts> agents;  // of the job, by number; empty: this machine alone, and `topology` is all
   // Of the checkpoint to resume from. When the number of ranks is another one, the global batch is kept by as
   // many micro-batches as that takes, or by larger or smaller ones, where these flags were left to their

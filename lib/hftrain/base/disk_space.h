@@ -1,0 +1,17 @@
+// What is free where something will be written, and whether two places share it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace hftrain {
+
+struct DiskSpace {
+  uint64_t file_system = 0;  // the same for all places of one: their free bytes are the same bytes
+  uint64_t free_bytes = 0;   // that an ordinary user may still write
+};
+
+// Of the file system holding `path` or, before it is made, its nearest parent. Error (kEnvironment) where that cannot be asked.
+DiskSpace disk_space(const std::string& path);
+
+}  // namespace hftrain
