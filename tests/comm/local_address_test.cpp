@@ -41,6 +41,17 @@ TEST_CASE("an interface is one of this machine's, and one that is not there is r
   }
 }
 
+TEST_CASE("a list of interfaces with an empty part is not told as an interface that is not there") {
+  for (const char* names : {"lo,", ",lo", "lo,,lo", "lo, ", ",", " "}) {
+    INFO(names);
+    CHECK_REFUSED(comm::addresses_of_interfaces(names),
+                  "a name is missing in the list of network interfaces\n  where: GLOO_SOCKET_IFNAME=" +
+                      std::string(names));
+  }
+  CHECK_REFUSED(comm::addresses_of_interfaces("lo,,lo"), "try: GLOO_SOCKET_IFNAME=lo,lo");
+  CHECK_REFUSED(comm::addresses_of_interfaces(","), "try: the name of an interface, or leave");
+}
+
 TEST_CASE("an interface that is down or has no address is not told as one that is not there") {
   struct if_nameindex* all = ::if_nameindex();
   REQUIRE(all != nullptr);

@@ -60,9 +60,22 @@ std::vector<std::pair<std::string, std::string>> named_addresses() {
   return found;
 }
 
+void refuse_empty_names(const std::string& names) {
+  std::vector<std::string> parts = split(names, ',');
+  const size_t all = parts.size();
+  std::erase_if(parts, [](const std::string& part) { return trim(part).empty(); });
+  if (parts.size() == all) return;
+  throw Error(ExitCode::kUsage, "a name is missing in the list of network interfaces")
+      .where("GLOO_SOCKET_IFNAME=" + names)
+      .why("commas join whole names, and beside one of them there is none")
+      .hint(parts.empty() ? "the name of an interface, or leave the variable out"
+                          : "GLOO_SOCKET_IFNAME=" + join(parts, ","));
+}
+
 }  // namespace
 
 std::vector<std::string> addresses_of_interfaces(const std::string& names) {
+  refuse_empty_names(names);
   const auto own = named_addresses();
   std::vector<std::string> addresses;
   for (const std::string& part : split(names, ',')) {

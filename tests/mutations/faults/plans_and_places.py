@@ -12,6 +12,11 @@ fault("parameters and the optimizer on two disks are measured against one",
       tests=["plan: offloaded state must fit on the disks of its folders, two folders on one disk together"],
       says=r"\{2, optimizer\}\)\.empty\(\)")
 
+fault("an empty name in GLOO_SOCKET_IFNAME is an interface that is not there",
+      "lib/hftrain/comm/local_address.cpp", "  refuse_empty_names(names);\n", "  static_cast<void>(refuse_empty_names);\n",
+      tests=["comm: a list of interfaces with an empty part is not told as an interface that is not there"],
+      says=r"a name is missing in the list")
+
 fault("whatever has colons passes for an address",
       "lib/hftrain/arguments/import/launch.cpp", "return !odd && (host.find(':') == std::string::npos || is_ipv6(host));", "return !odd;",
       tests=["arguments: rdzv_endpoint is master_addr and master_port"],
