@@ -58,9 +58,22 @@ std::string command_of(const fs::path& process) {
   return trim(command).substr(0, 200);
 }
 
+// Nobody has asked for port 0: it stands for any that is free.
+Error no_free_port() {
+  std::string range;
+  std::getline(std::ifstream("/proc/sys/net/ipv4/ip_local_port_range"), range);
+  return Error(ExitCode::kEnvironment, "there is no free port to listen on")
+      .where("net.ipv4.ip_local_port_range" + (range.empty() ? "" : " = " + join(split_words(range), " to ")))
+      .why("all ports that this machine hands out are in use, or stay taken for a minute after they were")
+      .hint(
+          "end what has so many connections (ss -s counts them), or let the system hand out more ports "
+          "(sysctl)");
+}
+
 }  // namespace
 
 Error cannot_listen(int port, int error_number, const std::string& flag) {
+  if (port == 0 && error_number == EADDRINUSE) return no_free_port();
   Error error(ExitCode::kEnvironment, "cannot listen on port " + std::to_string(port));
   error.where(flag).hint("another port or address");
   if (error_number != EADDRINUSE) return error.why(std::strerror(error_number));

@@ -25,7 +25,7 @@ Rendezvous bind_rendezvous_at(const std::set<std::string>& addresses);
 
 // "pid 4242 (some command)" for the process listening on a local TCP port; empty when it cannot be seen.
 std::string port_holder(int port);
-// The error of a port that cannot be listened on; `flag` is where it came from.
+// The error of a port that cannot be listened on; `flag` is where it came from. Port 0: there is none that is free.
 Error cannot_listen(int port, int error_number, const std::string& flag);
 
 }  // namespace hftrain::launcher

@@ -138,7 +138,7 @@ def a_port_that_is_not_there_moves_the_old_run_back(fixture, folder):
     run = subprocess.run([HFTRAIN, *flags, "--overwrite_output_dir"], text=True, capture_output=True,
                          env={**fixture.environment, "LD_PRELOAD": str(BUILD / "lib" / "libno_listener.so")})
     expect(run.returncode == 3, "it ends with 3", [run.returncode, run.stderr])
-    in_order(run.stderr, "moved the old run to", f"moved the old run back to {output}", "cannot listen on port")
+    in_order(run.stderr, "moved the old run to", f"moved the old run back to {output}", "there is no free port to listen on")
     expect(not os.path.exists(output + ".old-1"), "nothing is left aside", os.listdir(folder))
     expect_as_it_was(output, before)
 

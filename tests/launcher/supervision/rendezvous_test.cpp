@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,6 +36,18 @@ TEST_CASE("a fixed port in use is an environment error that names the process ho
     CHECK(error.diagnostics().front().where == "--master_port");
     CHECK(error.diagnostics().front().why.find("pid " + std::to_string(::getpid())) != std::string::npos);
   }
+}
+
+TEST_CASE("no free port is not told as port 0 that somebody uses") {
+  const std::string taken = cannot_listen(29500, EADDRINUSE, "--master_port").render();
+  CHECK(taken.starts_with("error: cannot listen on port 29500\n  where: --master_port\n  why: it is in use"));
+  const Error none = cannot_listen(0, EADDRINUSE, "--master_port");
+  CHECK(none.code() == ExitCode::kEnvironment);
+  const std::string said = none.render();
+  CHECK(said.starts_with("error: there is no free port to listen on\n  where: net.ipv4.ip_local_port_range"));
+  CHECK(said.find("port 0") == std::string::npos);
+  CHECK(said.find("--master_port") == std::string::npos);
+  CHECK(said.find("all ports that this machine hands out are in use") != std::string::npos);
 }
 
 TEST_CASE("a fixed port is free again once its holder has closed it") {

@@ -28,6 +28,11 @@ fault("an endpoint with two ports passes for an address",
       tests=["arguments: rdzv_endpoint is master_addr and master_port"],
       says=r"a:b:c")
 
+fault("no free port is told as port 0 that is in use",
+      "launcher/supervision/rendezvous.cpp", "if (port == 0 && error_number == EADDRINUSE) return no_free_port();", "static_cast<void>(no_free_port);",
+      tests=["launcher: no free port is not told as port 0 that somebody uses"],
+      says=r"there is no free port")
+
 fault("what accelerate launch exports unasked counts as somebody's wish",
       "lib/hftrain/arguments/import/fsdp.cpp", "if (is_unasked(variable, text)) continue;", "static_cast<void>(is_unasked);",
       tests=["arguments: what accelerate launch exports unasked is nobody's word: it is told as no mistake and contradicts nothing"],
