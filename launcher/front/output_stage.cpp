@@ -209,10 +209,21 @@ std::vector<std::pair<std::string, std::string>> paths_that_are_read(
   return paths;
 }
 
-// The flag that was given may be another one: --dataset_name, --train_dir or a model that has its tokenizer with it.
+// The flag that was given in the place of `flag`, which it has filled in: a folder of images, or a data set with its files.
+std::string given_instead(const std::string& flag, const arguments::ParseOutcome& parsed) {
+  constexpr std::string_view kFilledIn = "from ";
+  const std::string& origin = parsed.origins.of(flag);
+  if (origin.starts_with(kFilledIn)) return origin.substr(kFilledIn.size());
+  return flag.ends_with("_file") && parsed.arguments.data.dataset_name ? "dataset_name" : flag;
+}
+
+// With where it was said: "(--train_file)", or "(train_file of run.yaml:3:7)".
 std::string named_by(const std::string& path, const std::string& flag, const Inputs& inputs) {
   if (flag == kTokenCache || flag == kOfRows) return path + " (" + flag + ')';
-  return inputs.parsed.origins.is_given(flag) ? path + " (--" + flag + ')' : path;
+  const std::string given = given_instead(flag, inputs.parsed);
+  if (!inputs.parsed.origins.is_given(given)) return path;
+  const std::string& origin = inputs.parsed.origins.of(given);
+  return path + " (" + (origin.starts_with('-') ? "--" + given : given + " of " + origin) + ')';
 }
 
 void refuse_what_moves_aside(const Inputs& inputs, const std::map<std::string, std::string>& prepared = {}) {

@@ -159,6 +159,37 @@ TEST_CASE("what a run reads is not moved aside with the old one") {
   CHECK(decide_resume(inputs, plan).from.empty());
 }
 
+TEST_CASE(
+    "what a run reads of the folder that is moved aside is told by the flag that was given, and by its "
+    "place") {
+  const TemporaryDirectory folder;
+  Inputs inputs;
+  inputs.output_dir = folder / "out";
+  arguments::Arguments& asked = inputs.parsed.arguments;
+  arguments::Origins& origins = inputs.parsed.origins;
+  asked.output.overwrite_output_dir = true;
+  std::filesystem::create_directories(folder / "out");
+  std::ofstream(folder / "out/rows.jsonl") << "{}";
+  inputs.files.train = {folder / "out/rows.jsonl"};
+  plan::RunPlan plan;
+  plan.do_train = true;
+  const auto told = [&](const std::string& words) {
+    CHECK_REFUSED(decide_resume(inputs, plan), "where: " + folder / "out/rows.jsonl" + words + "\n");
+  };
+  told("");
+  origins.set("train_file", "--train_file");
+  told(" (--train_file)");
+  origins.set("train_file", "run.yaml:3:7");
+  told(" (train_file of run.yaml:3:7)");
+  origins.set("train_file", "from train_dir");
+  origins.set("train_dir", "--train_dir");
+  told(" (--train_dir)");
+  origins = {};
+  asked.data.dataset_name = folder / "out";
+  origins.set("dataset_name", "--dataset_name");
+  told(" (--dataset_name)");
+}
+
 TEST_CASE("images that rows name are not moved aside with the old run") {
   const TemporaryDirectory folder;
   Inputs inputs;
