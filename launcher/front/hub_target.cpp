@@ -50,7 +50,8 @@ std::optional<HubTarget> hub_target(const Inputs& inputs) {
   target.revision = branch_of(hub);
   target.is_private = hub.hub_private_repo;
   target.access = hub::read_access(inputs.environment, given_token(hub), hub.use_auth_token);
-  if (!target.access.token.empty() || target.access.offline) return target;
+  // Other machines may have one.
+  if (!target.access.token.empty() || target.access.offline || inputs.other_machines) return target;
   throw Error(ExitCode::kUsage, "there is no access token to push with")
       .where("--push_to_hub")
       .why("HF_TOKEN is not set, and " + hub::token_file(inputs.environment) + " is not there, or not used")

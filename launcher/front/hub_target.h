@@ -19,8 +19,8 @@ struct HubTarget {
   std::string trouble;     // why it has not; empty: it has
 };
 
-// Nothing without --push_to_hub. Error(kUsage) without a token, but where the Hub is not to be asked (HF_HUB_OFFLINE), or for a
-// name that is none.
+// Nothing without --push_to_hub. Error(kUsage) for a name that is none, and without a token, but where the Hub is not to be asked
+// (HF_HUB_OFFLINE) or the machines are not this one. Asks no server.
 std::optional<HubTarget> hub_target(const Inputs& inputs);
 // Finds the repository's whole name, makes it and sees that it may be written to. Throws the Hub's refusals (hub/push.h).
 void reach_repository(hub::Api& api, HubTarget& target);

@@ -22,6 +22,12 @@ plan::AgentFacts facts_of(const CommandContext& context, const Inputs& inputs,
                              path_exists(plugin.string()));
 }
 
+std::string secret_of(const Inputs& inputs) {
+  Environment secrets;
+  if (inputs.secret_variable) secrets.set(launcher::kSecretVariable, *inputs.secret_variable);
+  return launcher::job_secret(inputs.parsed.arguments.launch, secrets);
+}
+
 }  // namespace
 
 std::string build_of(const std::string& program, const std::string& worker, bool own) {
@@ -41,9 +47,7 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
   spec.version = HFTRAIN_VERSION;
   spec.build = build_of(context.program, worker_program(context.program, inputs.parsed),
                         inputs.parsed.arguments.launch.worker_program.has_value());
-  Environment secrets;
-  if (inputs.secret_variable) secrets.set(launcher::kSecretVariable, *inputs.secret_variable);
-  spec.secret = launcher::job_secret(inputs.parsed.arguments.launch, secrets);
+  spec.secret = secret_of(inputs);
   spec.introduction.arguments = launcher::comparable_arguments(arguments::arguments_json(inputs.parsed));
   spec.introduction.facts = facts_of(context, inputs, membership);
   spec.collective_timeout_seconds = static_cast<double>(inputs.parsed.arguments.parallel.ddp_timeout);
@@ -53,6 +57,7 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
                                              const launcher::Membership& membership) {
   if (membership.agents == 1) return {};
+  secret_of(inputs);
   return plan::like_this_one(facts_of(context, inputs, membership), membership.agents);
 }
 

@@ -10,7 +10,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from machines import check
-from runs import HFTRAIN, Fixture
+from runs import HFTRAIN, Fixture, free_port
 
 
 def call(fixture, words, environment=(), **streams):
@@ -80,6 +80,55 @@ def once(fixture, flags):
               run.returncode == 2 and run.stderr.count("--lerning_rate") == lines, run.stderr)
 
 
+def beside_the_first(fixture, flags):
+    """Processes of one launcher end a plan alike, and the first says what it is."""
+    for more, code in (([], 0), (["--block_size", "4096"], 2), (["--tokenizer_name", os.path.join(fixture.folder, "none")], 4)):
+        runs = [call(fixture, ["plan", *flags, *more],
+                     {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2",
+                      "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}) for rank in (0, 1)]
+        check(f"both processes of a launcher end a plan with {code}", [run.returncode for run in runs] == [code, code],
+              "\n".join(run.stderr for run in runs))
+        check("the second says nothing", runs[1].stdout + runs[1].stderr == "" and runs[0].stdout + runs[0].stderr != "",
+              runs[1].stdout + runs[1].stderr)
+
+
+def secret_and_token(fixture, flags):
+    """What a run opens before it begins, and no plan is made of."""
+    secret = os.path.join(fixture.folder, "secret")
+    with open(secret, "w") as file:
+        file.write("open to all\n")
+    os.chmod(secret, 0o644)
+    nodes = [*flags, "--nnodes", "2", "--node_rank", "0", "--master_addr", "127.0.0.1", "--master_port", str(free_port()),
+             "--rdzv_conf", f"join_timeout=1,secret_file={secret}"]
+    for name, words in (("plan", ["plan", *nodes]), ("run", nodes)):
+        refused = call(fixture, words)
+        check(f"{name} with a secret that others may read ends with 2", refused.returncode == 2 and
+              "the file of the job's secret cannot be used" in refused.stderr, f"{refused.returncode} {refused.stderr}")
+    os.chmod(secret, 0o600)
+    plan = call(fixture, ["plan", *nodes])
+    check("one that nobody else may read is fine", plan.returncode == 0, plan.stderr)
+    alone = call(fixture, ["plan", *flags, "--rdzv_conf", f"secret_file={secret}.gone"])
+    check("who is alone needs none", alone.returncode == 0 and "is not used" in alone.stderr, alone.stderr)
+
+    nobody = {"HF_HOME": os.path.join(fixture.folder, "home"), "HF_TOKEN": "", "HF_ENDPOINT": "http://127.0.0.1:9"}
+    for name, words in (("plan", ["plan", *flags, "--push_to_hub"]), ("run", [*flags, "--push_to_hub"])):
+        refused = call(fixture, words, nobody)
+        check(f"{name} with --push_to_hub and without a token ends with 2", refused.returncode == 2 and
+              "there is no access token to push with" in refused.stderr, f"{refused.returncode} {refused.stderr}")
+    second = [*nodes, "--node_rank", "1", "--push_to_hub"]
+    plan = call(fixture, ["plan", *second], nobody)
+    check("a node that does not push needs none", plan.returncode == 0, plan.stderr)
+    plan = call(fixture, ["plan", *flags, "--push_to_hub"], {**nobody, "HF_TOKEN": "hf_anything"})
+    check("with one it is made, and the Hub is not asked", plan.returncode == 0, plan.stderr)
+    plan = call(fixture, ["plan", *flags, "--push_to_hub", "--machines", "1x4cores-16GiB"], nobody)
+    check("other machines may have one", plan.returncode == 0, plan.stderr)
+    judged = [word for word in flags if word != "--do_train"]
+    plan = call(fixture, ["plan", *judged, "--do_eval", "--validation_file", fixture.text, "--push_to_hub"],
+                {**nobody, "HF_TOKEN": "hf_anything"})
+    check("a run that does not train says that it pushes nothing", plan.returncode == 0 and
+          "nothing is pushed to the Hub" in plan.stderr, plan.stderr)
+
+
 def data_that_cannot_be_used(fixture, output):
     """plan and run end alike, and so do they with data that is fine."""
     def write(name, content):
@@ -117,6 +166,8 @@ def main():
         variables(fixture, flags)
         full(fixture, flags)
         once(fixture, flags)
+        beside_the_first(fixture, flags)
+        secret_and_token(fixture, flags)
         folder_in_use(fixture, flags, output)
         data_that_cannot_be_used(fixture, output)
 

@@ -88,6 +88,15 @@ bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext
   return true;
 }
 
+// Where the run pushes to, as its arguments and this machine say it; the Hub itself is not asked.
+std::optional<HubTarget> named_target(const Inputs& inputs, bool trains, reporting::Console& console) {
+  std::optional<HubTarget> target = hub_target(inputs);
+  if (!target || trains) return target;
+  console.message(LogLevel::kWarning,
+                  "nothing is pushed to the Hub: without training there is no model to push");
+  return std::nullopt;
+}
+
 // `hosts`: of a job that a host file starts, else null.
 ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
                    const launcher::Membership& membership, const launcher::HostJobSpec* hosts,
@@ -96,6 +105,8 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
                         : storage::check_can_take(inputs.output_dir);
   const plan::DataFacts data = estimate_data(prepare_request(inputs));
   plan::RunPlan plan = resolve_plan(inputs, data, "");
+  // Node 0 pushes. Processes of one launcher are taken to have what the first has, whose plan is theirs.
+  if (membership.leads() || !membership.variables.empty()) named_target(inputs, plan.do_train, console);
   const ResumeDecision decision = decide_resume(inputs, plan);
   if (!decision.from.empty()) plan = resolve_plan(inputs, data, decision.from);
   for (const std::string& notice : decision.notices) console.line(notice);
@@ -129,13 +140,8 @@ void take_folder(std::optional<OutputFolder>& output, const Inputs& inputs, Job&
 // Whether the run may push is known before it begins; whether the Hub can be reached may change until it ends.
 std::optional<HubTarget> look_for_hub(const Inputs& inputs, bool trains, Job& job,
                                       reporting::Console& console) {
-  std::optional<HubTarget> target = hub_target(inputs);
+  std::optional<HubTarget> target = named_target(inputs, trains, console);
   if (!target) return std::nullopt;
-  if (!trains) {
-    console.message(LogLevel::kWarning,
-                    "nothing is pushed to the Hub: without training there is no model to push");
-    return std::nullopt;
-  }
   job.run_in_background([&] { try_repository(*target); });
   if (target->trouble.empty()) {
     console.line("pushes go to " + target->repository);
@@ -326,6 +332,26 @@ ExitCode show_plan_of_machines(const CommandContext& context, arguments::ParseOu
   return show_plan(context, inputs, membership, nullptr, console);
 }
 
+// The plan of a process that one launcher has started beside the first, which shows it: only how it ends.
+ExitCode plan_unseen(const CommandContext& context, arguments::ParseOutcome parsed) {
+  std::ostream nowhere(nullptr);
+  const CommandContext unseen{.arguments = context.arguments,
+                              .environment = context.environment,
+                              .program = context.program,
+                              .out = nowhere,
+                              .err = nowhere};
+  reporting::Console console(nowhere, console_style(parsed.arguments, unseen));
+  try {
+    Inputs inputs = gather_machine(std::move(parsed), unseen.environment);
+    const launcher::Membership membership = membership_of(inputs, unseen);
+    add_model(inputs);
+    inputs.agents = assumed_agents(unseen, inputs, membership);
+    return show_plan(unseen, inputs, membership, nullptr, console);
+  } catch (...) {
+    return error_of(std::current_exception()).code();
+  }
+}
+
 ExitCode run(const CommandContext& context, std::vector<std::string> arguments, HelpText help) {
   Stopwatch stopwatch;
   stopwatch.begin("parse");
@@ -387,7 +413,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
   if (!follows) show(parsed.notes, console);
   confine_to_cores(parsed);
   stopwatch.begin("plan");
-  if (follows) return dry_run ? ExitCode::kDone : join_job(context, parsed, console);
+  if (follows) return dry_run ? plan_unseen(context, std::move(parsed)) : join_job(context, parsed, console);
   Inputs inputs = gather_machine(std::move(parsed), context.environment);
   const launcher::Membership membership = membership_of(inputs, context);
   if (const std::string where = launcher::describe(membership); !where.empty()) console.line(where);

@@ -12,6 +12,21 @@ fault("parameters and the optimizer on two disks are measured against one",
       tests=["plan: offloaded state must fit on the disks of its folders, two folders on one disk together"],
       says=r"\{2, optimizer\}\)\.empty\(\)")
 
+fault("a plan does not open the secret of its job",
+      "launcher/front/meeting_stage.cpp", "  secret_of(inputs);\n  return", "  return",
+      tests=["runs: a plan says what the run would do"],
+      says=r"FAILED: plan with a secret that others may read ends with 2")
+
+fault("a plan does not ask for the token that its run pushes with",
+      "apps/hftrain/commands/train.cpp", "if (membership.leads() || !membership.variables.empty()) named_target(", "if (inputs.other_machines) named_target(",
+      tests=["runs: a plan says what the run would do"],
+      says=r"FAILED: plan with --push_to_hub and without a token ends with 2")
+
+fault("processes of a launcher that show no plan end with 0",
+      "apps/hftrain/commands/train.cpp", "dry_run ? plan_unseen(context, std::move(parsed))", "dry_run ? ExitCode::kDone",
+      tests=["runs: a plan says what the run would do"],
+      says=r"FAILED: both processes of a launcher end a plan with 2")
+
 fault("an empty name in GLOO_SOCKET_IFNAME is an interface that is not there",
       "lib/hftrain/comm/local_address.cpp", "  refuse_empty_names(names);\n", "  static_cast<void>(refuse_empty_names);\n",
       tests=["comm: a list of interfaces with an empty part is not told as an interface that is not there"],
