@@ -27,6 +27,7 @@
 #include "launcher/front/rank_output.h"
 #include "launcher/front/run_console.h"
 #include "launcher/front/run_record.h"
+#include "launcher/front/told_in_a_line.h"
 
 namespace hftrain::front {
 namespace {
@@ -163,7 +164,7 @@ class FollowStage {
   void say_end(const launcher::JobEnded& end) const {
     if (membership_.assigned) return;
     const std::string& why = end.diagnostics().front().why;
-    console_.result(std::string(end.what()) + (why.empty() ? "" : ": " + why.substr(0, why.find('\n'))));
+    console_.result(std::string(end.what()) + (why.empty() ? "" : ": " + in_a_line(why)));
   }
 
   plan::AgentFacts facts_here() const {

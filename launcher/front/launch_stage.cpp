@@ -22,6 +22,7 @@
 #include "launcher/front/patient_stream.h"
 #include "launcher/front/rank_output.h"
 #include "launcher/front/run_record.h"
+#include "launcher/front/told_in_a_line.h"
 #include "launcher/supervision/stop_signals.h"
 #include "launcher/supervision/supervisor.h"
 
@@ -265,7 +266,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
     context.err << error.render() << std::endl;
     outcome.result.code = error.code();
     outcome.result.reason = exit_code_name(error.code());
-    last_word = error.what();
+    last_word = in_a_line(error.diagnostics().front());
     // The ranks of an attempt that has begun elsewhere wait for those that are gone here, and pushes may take long.
     if (others.hub() != nullptr) others.hub()->send_to_all(launcher::EndWorkers{true});
   }
@@ -278,7 +279,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   others.beside_the_end([&] { write_summary(folder, summary); });
   if (pusher) finish_pushing(*pusher, outcome.result.code, others, stops, console);
   const auto& failure = outcome.result.failure;
-  if (last_word.empty() && failure) last_word = failure->summary.what;
+  if (last_word.empty() && failure) last_word = in_a_line(failure->summary);
   others.end(outcome.result.code, last_word, summary);
   return outcome.result.code;
 }

@@ -48,6 +48,11 @@ fault("no free port is told as port 0 that is in use",
       tests=["launcher: no free port is not told as port 0 that somebody uses"],
       says=r"there is no free port")
 
+fault("the terminal of a follower does not say why node 0 has ended the job",
+      "launcher/front/follow_stage.cpp", '": " + in_a_line(why)', '": " + why.substr(0, why.find(\'\\n\'))',
+      tests=["front: the terminal of a follower says why the job ended, not only that it did"],
+      says=r"no space is left")
+
 fault("what accelerate launch exports unasked counts as somebody's wish",
       "lib/hftrain/arguments/import/fsdp.cpp", "if (is_unasked(variable, text)) continue;", "static_cast<void>(is_unasked);",
       tests=["arguments: what accelerate launch exports unasked is nobody's word: it is told as no mistake and contradicts nothing"],

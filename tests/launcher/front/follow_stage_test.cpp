@@ -1,0 +1,98 @@
+// A front program that follows, beside one that leads as the test says.
+#include "launcher/front/follow_stage.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "../reserved_port.h"
+#include "hftrain/plan/run_plan.h"
+#include "launcher/control/leader.h"
+#include "launcher/control/meeting.h"
+#include "launcher/front/meeting_stage.h"
+#include "support/catch.h"
+#include "support/temporary_directory.h"
+
+namespace hftrain::front {
+namespace {
+
+using testing::TemporaryDirectory;
+
+// Both, in one process, over the loopback address and one output folder.
+class JobOfTwo {
+ public:
+  JobOfTwo() : output_dir_(folder_ / "out") {
+    inputs_.output_dir = output_dir_;
+    inputs_.parsed.arguments.output.output_dir = output_dir_;
+    std::filesystem::create_directories(output_dir_ + "/hftrain");
+    follower_ = std::thread([this] {
+      reporting::Console console(terminal_, {});
+      code_ = follow(context(), inputs_, membership(1), console);
+    });
+    launcher::Gathering gathering = launcher::gather_agents(
+        meeting_spec(context(), inputs_, membership(0), nullptr), signals_, [](const std::string&) {});
+    hub_ = std::move(gathering.hub);
+    leader_.emplace(*hub_, signals_, [](const std::string&) {});
+  }
+  JobOfTwo(const JobOfTwo&) = delete;
+  JobOfTwo& operator=(const JobOfTwo&) = delete;
+  ~JobOfTwo() {
+    if (follower_.joinable()) end(Error(ExitCode::kInternal, "the test ended"));
+  }
+
+  ExitCode end(const Error& error) {
+    hub_->refuse_all(error);
+    follower_.join();
+    return code_;
+  }
+  std::string terminal() const { return terminal_.str(); }
+  const std::string& output_dir() const { return output_dir_; }
+
+ private:
+  CommandContext context() {
+    return {.arguments = {},
+            .environment = Environment(),
+            .program = "/proc/self/exe",
+            .out = terminal_,
+            .err = terminal_};
+  }
+  launcher::Membership membership(int agent) const {
+    launcher::Membership membership;
+    membership.started_by = "--nnodes";
+    membership.agents = 2;
+    membership.agent = agent;
+    membership.meeting = launcher::Meeting::kFixedAddress;
+    membership.master_host = "127.0.0.1";
+    membership.master_port = port_.number();
+    return membership;
+  }
+
+  TemporaryDirectory folder_;
+  std::string output_dir_;
+  testing::ReservedPort port_;
+  Inputs inputs_;
+  std::ostringstream terminal_;
+  ExitCode code_ = ExitCode::kDone;
+  launcher::StopSignals signals_;
+  std::thread follower_;
+  std::unique_ptr<launcher::ControlHub> hub_;
+  std::optional<launcher::Leader> leader_;
+};
+
+}  // namespace
+
+TEST_CASE("the terminal of a follower says why the job ended, not only that it did") {
+  JobOfTwo job;
+  Error error(ExitCode::kDisk, "cannot write the plan");
+  error.where("/out/hftrain").why("no space is left").hint("free space");
+  CHECK(job.end(error) == ExitCode::kDisk);
+  CHECK_THAT(job.terminal(),
+             Catch::Contains("ended the job: error: cannot write the plan: no space is left\n"));
+  CHECK_THAT(job.terminal(), !Catch::Contains("/out/hftrain"));
+}
+
+}  // namespace hftrain::front
