@@ -255,12 +255,13 @@ class FollowStage {
       follower_->say(launcher::PlanTaken{{}, checkpoint.step, checkpoint.files});
       return;
     }
-    write_plan(message.plan);
+    make_place_for_plan(message.plan);
     follower_->say(launcher::PlanTaken{plan_path_, checkpoint.step, checkpoint.files});
   }
 
-  // Where this machine's workers read it, unless node 0 has written the same there.
-  void write_plan(const Json& of_node_0) {
+  // Where this machine's workers read it, unless node 0 has written the same there. In a folder that others may still move
+  // back it is written no sooner than ranks start.
+  void make_place_for_plan(const Json& of_node_0) {
     if (own_folder_) {
       follower_->run_in_background([&](const std::atomic<bool>&) {
         if (output_) output_->begin();
@@ -275,14 +276,25 @@ class FollowStage {
     if (differs)
       plan_path_ =
           run_folder(plan_.output_dir).path + "/nodes/" + std::to_string(membership_.agent) + "/plan.json";
+    unwritten_ = differs ? dump_json(own) + '\n' : "";
     follower_->run_in_background([&](const std::atomic<bool>&) {
       if (own_place) write_arguments(run_folder(inputs_.output_dir), inputs_, context_, plan_.ranks.backend);
       check_model_folder(plan_);
-      if (differs || own_place) write_file_atomically(plan_path_, dump_json(own) + '\n');
+      if (own_place) write_file_atomically(plan_path_, dump_json(own) + '\n');
     });
   }
 
+  // Node 0 starts ranks once its folder stays what it is, and so does who has made this node's.
+  void write_plan() {
+    if (unwritten_.empty()) return;
+    follower_->run_in_background(
+        [&](const std::atomic<bool>&) { write_file_atomically(plan_path_, unwritten_); });
+    unwritten_.clear();
+  }
+
   void start_workers(const launcher::StartWorkers& start) {
+    if (output_) output_->keep();
+    write_plan();
     launcher::LocalLaunch launch;
     launch.worker_program = worker_program(context_.program, inputs_.parsed);
     launch.plan_path = plan_path_;
@@ -293,7 +305,6 @@ class FollowStage {
     launch.agent = membership_.agent;
     std::vector<launcher::WorkerSpec> workers = launcher::local_workers(plan_.ranks, launch);
     bind_workers(inputs_.parsed, inputs_.topology, plan_.ranks, workers);
-    if (output_) output_->keep();
     follower_->run(std::move(workers), rank_output(inputs_.parsed, plan_, membership_.agent, start.attempt));
   }
 
@@ -313,6 +324,7 @@ class FollowStage {
   Paths paths_;
   plan::RunPlan plan_;
   std::string plan_path_;
+  std::string unwritten_;  // what goes there when ranks start; empty: it is there
 };
 
 }  // namespace

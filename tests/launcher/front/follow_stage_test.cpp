@@ -44,6 +44,21 @@ class JobOfTwo {
     if (follower_.joinable()) end(Error(ExitCode::kInternal, "the test ended"));
   }
 
+  // The follower's plan, once it has taken it.
+  std::string take_plan() {
+    plan::RunPlan plan;
+    plan.output_dir = output_dir_;
+    return leader_
+        ->ask_for<launcher::PlanTaken>(launcher::TakePlan{plan::to_json_value(plan), 0, ""},
+                                       "to take the plan")
+        .at(1)
+        .path;
+  }
+  // Of a plan without ranks.
+  void start_workers() {
+    leader_->ask_for<launcher::WorkersGone>(launcher::StartWorkers{0, "127.0.0.1", 1},
+                                            "to start its workers");
+  }
   ExitCode end(const Error& error) {
     hub_->refuse_all(error);
     follower_.join();
@@ -84,6 +99,15 @@ class JobOfTwo {
 };
 
 }  // namespace
+
+TEST_CASE("a follower writes nothing into a folder that may move back until ranks start") {
+  JobOfTwo job;
+  const std::string path = job.take_plan();
+  CHECK(path == job.output_dir() + "/hftrain/nodes/1/plan.json");
+  CHECK(std::filesystem::is_empty(job.output_dir() + "/hftrain"));
+  job.start_workers();
+  CHECK(std::filesystem::exists(path));
+}
 
 TEST_CASE("the terminal of a follower says why the job ended, not only that it did") {
   JobOfTwo job;

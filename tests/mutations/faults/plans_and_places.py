@@ -48,6 +48,11 @@ fault("no free port is told as port 0 that is in use",
       tests=["launcher: no free port is not told as port 0 that somebody uses"],
       says=r"there is no free port")
 
+fault("a follower writes its plan before node 0 keeps the folder",
+      "launcher/front/follow_stage.cpp", "if (own_place) write_file_atomically(", "if (own_place || differs) write_file_atomically(",
+      tests=["front: a follower writes nothing into a folder that may move back until ranks start"],
+      says=r"is_empty")
+
 fault("the terminal of a follower does not say why node 0 has ended the job",
       "launcher/front/follow_stage.cpp", '": " + in_a_line(why)', '": " + why.substr(0, why.find(\'\\n\'))',
       tests=["front: the terminal of a follower says why the job ended, not only that it did"],
