@@ -11,6 +11,7 @@
 #include "hftrain/checkpoint/collective_status.h"
 #include "hftrain/comm/communicator.h"
 #include "hftrain/comm/mpi_plugin.h"
+#include "hftrain/plan/plugin_file.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/runtime/translate.h"
 #include "hftrain/runtime/worker_context.h"
@@ -44,6 +45,13 @@ runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankP
   return runtime::make_worker_context(place, numerics, Logger(level, [](LogLevel, std::string_view text) {
                                         std::cerr << text << std::endl;
                                       }));
+}
+
+// Its task may be one that its plug-in describes.
+plan::RunPlan read_plan(const std::string& path) {
+  const Json plan = read_json_file(path);
+  if (const auto plugin = plan::plugin_of_plan(plan)) trainer::learn_task(*plugin);
+  return plan::run_plan_from_json(plan, path);
 }
 
 // Null unless the ranks talk over MPI.
@@ -186,7 +194,7 @@ ExitCode run_rank(const Options& options, StatusPage& status, const RankProgram&
   EventChannel events(FileDescriptor(options.control_fd), options.rank, &status);
   FailureReport failure(events, status);
   try {
-    const plan::RunPlan plan = plan::run_plan_from_json(read_json_file(options.plan_path), options.plan_path);
+    const plan::RunPlan plan = read_plan(options.plan_path);
     return runtime::translate_exceptions(
         [&] { return train(plan, options, status, events, failure, program); });
   } catch (const Error& error) {

@@ -156,6 +156,7 @@ data::PreparedData estimated(const data::PrepareRequest& request) {
   if (stream) data::look_at_stream(request);
   const auto with_stream = [&](data::PreparedData prepared) {
     prepared.stream = std::move(stream);
+    if (prepared.facts.is_null()) prepared.facts = request.recipe.facts;  // there is nothing to prepare
     return prepared;
   };
   if (!request.overwrite_cache) {
@@ -197,6 +198,7 @@ std::optional<data::PreparedData> prepare_data_until(const data::PrepareRequest&
   auto prepared = data::prepare(
       request, [&] { return tokenizer::Tokenizer::load(request.tokenizer_folder); }, observer);
   if (prepared) prepared->stream = stream_of(request);
+  if (prepared && prepared->facts.is_null()) prepared->facts = request.recipe.facts;  // nothing was prepared
   if (prepared && prepared->stream) tell_of_stream(*prepared->stream, console);
   const bool any = prepared && !paths_of(*prepared).empty();
   if (any) {

@@ -17,6 +17,7 @@
 #include "hftrain/machine/detect_topology.h"
 #include "hftrain/plan/topology.h"
 #include "hftrain/storage/checkpoint_folder.h"
+#include "launcher/front/inputs.h"
 #include "launcher/front/run_record.h"
 #include "launcher/front/smoke_data.h"
 #include "launcher/front/smoke_flags.h"
@@ -298,15 +299,22 @@ class Smoke {
   ExitCode code_ = ExitCode::kDone;
 };
 
+// First, as the task may be the plug-in's.
+void learn_from_plugin(const arguments::ParseOutcome& parsed) {
+  if (const auto& plugin = parsed.arguments.interface.plugin) open_plugin(*plugin);
+}
+
 }  // namespace
 
 ExitCode run_smoke(const CommandContext& context, const std::vector<std::string>& flags,
                    const arguments::ParseOutcome& parsed) {
+  learn_from_plugin(parsed);
   return Smoke(context, flags, parsed).run();
 }
 
 ExitCode plan_smoke(const CommandContext& context, const std::vector<std::string>& flags,
                     const arguments::ParseOutcome& parsed, const PlanOf& plan_of) {
+  learn_from_plugin(parsed);
   return Smoke(context, flags, parsed).plan(plan_of);
 }
 

@@ -5,7 +5,10 @@
 #include <string_view>
 
 #include "hftrain/arguments/command_line.h"
+#include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "hftrain/plan/resolve.h"
+#include "hftrain/tasks/described_task.h"
 #include "hftrain/tasks/task_table.h"
 #include "launcher/front/smoke_sample.h"
 
@@ -56,7 +59,8 @@ class Setting {
     setting_.named_model = model.model_name_or_path || model.config_name || model.model_type;
     setting_.length = setting_.named_model ? kNamedModel : kSmallModel;
     setting_.makes_data = arguments_.data.train_file.empty() && !arguments_.data.dataset_name;
-    setting_.task = *tasks::task_named(arguments_.run.task.value_or("clm"));
+    setting_.task = plan::task_row(parsed_).task;
+    refuse_rows_of_others();
     const bool reads_text = setting_.task != tasks::Task::kImageClassification;
     setting_.makes_tokenizer = reads_text && !model.tokenizer_name && !model.model_name_or_path;
     setting_.restarts = static_cast<int>(arguments_.launch.max_restarts);
@@ -64,6 +68,14 @@ class Setting {
       const std::vector<std::string> small = sample_model_flags(setting_.task, arguments_);
       setting_.flags.insert(setting_.flags.end(), small.begin(), small.end());
     }
+  }
+
+  void refuse_rows_of_others() const {
+    if (!setting_.makes_data || tasks::description_of(setting_.task) == nullptr) return;
+    throw Error(ExitCode::kUsage, "a smoke run makes up no rows for the task of a plug-in")
+        .where("--smoke")
+        .why("what rows of --task " + *arguments_.run.task + " look like its plug-in alone knows")
+        .hint("--train_file FILE, with some rows of it");
   }
 
   // Rows of text are cut to some megabytes when they are copied; of others there is a number.

@@ -60,18 +60,20 @@ std::string family_with(architectures::Head head) {
   throw Error(ExitCode::kInternal, "no model family has the head that a task wants");
 }
 
+bool writes_text(Task task) {
+  return tasks::row_of(task).head == architectures::Head::kCausalLm;
+}
+
 std::string small_config(Task task) {
   const std::string small = "num_hidden_layers=2,num_attention_heads=2,hidden_size=64,vocab_size=512";
   switch (task) {
-    case Task::kCausalLm:
-    case Task::kInstructionTuning:
-      return small + ",max_position_embeddings=128,bos_token_id=0,eos_token_id=0";
     case Task::kSeq2Seq:
       return small + ",decoder_start_token_id=0,pad_token_id=0,eos_token_id=1";
     case Task::kImageClassification:
       return "num_hidden_layers=2,num_attention_heads=2,hidden_size=64,image_size=32,patch_size=8";
     default:
-      return small + ",max_position_embeddings=128";
+      return small + ",max_position_embeddings=128" +
+             (writes_text(task) ? ",bos_token_id=0,eos_token_id=0" : "");
   }
 }
 
@@ -103,9 +105,8 @@ std::vector<std::string> write_sample_data(Task task, const arguments::Arguments
 }
 
 std::string write_sample_tokenizer(Task task, const std::string& folder) {
-  const bool generates = task == Task::kCausalLm || task == Task::kInstructionTuning;
   const tokenizer::TokenizerTraining training = {
-      .kind = generates ? tokenizer::TokenizerKind::kBpe : tokenizer::TokenizerKind::kWordPiece,
+      .kind = writes_text(task) ? tokenizer::TokenizerKind::kBpe : tokenizer::TokenizerKind::kWordPiece,
       .vocab_size = kSampleVocabulary};
   const std::string place = folder + "/tokenizer";
   tokenizer::train_tokenizer(training, {write_text(folder)}, place);

@@ -7,6 +7,7 @@ Usage: tests/apps/plugins.py [scenario…]
 import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -145,7 +146,7 @@ def others_are_refused_before_anything_starts(plugins, folder):
     torch = (plugins.built / "focal_loss.so").read_bytes().split(b"\ntorch=")[1].split(b"\n")[0]
     older = b"1" + torch[1:]
     for path, code, words in (
-            (changed("interface.so", b"interface=2\n", b"interface=9\n"), 3, "it was built for plug-in interface 9, and this program has 2"),
+            (changed("interface.so", b"interface=3\n", b"interface=9\n"), 3, "it was built for plug-in interface 9, and this program has 3"),
             (changed("torch.so", b"\ntorch=" + torch, b"\ntorch=" + older), 3, f"it was built for LibTorch {older.decode()}"),
             (os.path.join(folder, "gone.so"), 2, "there is no such file"),
             (plugins.text, 2, "it is no shared library for this machine"),
@@ -265,7 +266,204 @@ def families_that_cannot_be_are_refused(plugins, folder):
     expect("gated_mixer, from scratch, 131,392 parameters" in plan, "a plan counts it", plan)
 
 
-SCENARIOS = [a_family_trains_alike_under_every_strategy, a_family_goes_on_to_the_bit, a_family_writes_text, families_that_cannot_be_are_refused,
+TOPICS = {"cats": ["whiskers", "purring"], "boats": ["sail", "harbour"], "bread": ["crust", "oven"]}
+
+
+def write_tagged(path, seed, count):
+    """Rows of a title and a body, which tells of one topic or two; the title may name another one."""
+    numbers = random.Random(seed)
+    with open(path, "w") as file:
+        for _ in range(count):
+            topics = sorted(numbers.sample(sorted(TOPICS), numbers.randrange(1, 3)))
+            words = [numbers.choice(["the", "old", "a small", "day"]) for _ in range(4)] + [numbers.choice(TOPICS[topic]) for topic in topics]
+            numbers.shuffle(words)
+            file.write(json.dumps({"title": numbers.choice(["news", "a note"]), "body": " ".join(words), "topics": topics,
+                                   "first": topics[0]}) + "\n")
+
+
+def of_task(plugins, output, *more, plugin=None, task="topic-tags", model=None, ranks=1, code=0, first=()):
+    """A run of a plug-in's task over the same rows, of 8 samples an update."""
+    rows = {name: os.path.join(plugins.folder, f"tagged-{name}.jsonl") for name in ("train", "valid", "test")}
+    if not os.path.exists(rows["test"]):
+        for seed, (name, path) in enumerate(rows.items()):
+            write_tagged(path, seed, 160 if name == "train" else 40)
+        path = os.path.join(plugins.tokenizer, "tokenizer_config.json")
+        config = runs.read_json(path)
+        pathlib.Path(path).write_text(json.dumps({**config, "pad_token": config["eos_token"]}))
+    shape = ("n_layer=2,n_head=2,n_embd=32,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0" + plugins.WITHOUT_DROPOUT)
+    made = ["--model_name_or_path", model] if model else ["--model_type", "gpt2", "--config_overrides", shape, "--tokenizer_name", plugins.tokenizer]
+    done = plugins.call(*first, "--task", task, *made, *(["--plugin", str(plugin or plugins.built / "topic_tags.so")] if plugin != "none" else []),
+                        "--train_file", rows["train"], "--validation_file", rows["valid"], "--test_file", rows["test"], "--use_cpu",
+                        "--nproc_per_node", str(ranks), "--per_device_train_batch_size", str(8 // ranks), "--logging_steps", "1",
+                        "--learning_rate", "3e-3", "--output_dir", output, *map(str, more), expect=code)
+    return done.stdout + done.stderr
+
+
+def predictions_of(output):
+    return pathlib.Path(output, "predict_results.txt").read_text().splitlines()[1:]
+
+
+def a_task_is_learned_judged_and_predicted(plugins, folder):
+    path = lambda name: os.path.join(folder, name)
+    train = ("--do_train", "--do_eval", "--max_steps", 240, "--eval_strategy", "steps", "--eval_steps", 80, "--save_steps", 80)
+    best = ("--load_best_model_at_end", "--metric_for_best_model", "all_found", "--greater_is_better", "true")
+    text = of_task(plugins, path("two"), *train, *best, "--do_predict", ranks=2)
+    results = runs.read_json(path("two"), "eval_results.json")
+    expect(results["eval_all_found"] > 0.8 and results["eval_surest_is_right"] > 0.9 and results["eval_f1"] > 0.9, "it is learned", results)
+    evaluated = {r["step"]: r["eval_all_found"] for r in runs.records(path("two")) if "eval_all_found" in r}
+    expect(runs.read_json(path("two"), "trainer_state.json")["best_metric"] == max(evaluated.values()), "the best is that by its metric", text)
+    config = runs.read_json(path("two"), "config.json")
+    expect((config["problem_type"], list(config["label2id"])) == ("multi_label_classification", sorted(TOPICS)), "labels of the rows", config)
+    said = predictions_of(path("two"))
+    expect(len(said) == 40 and all(line.split("\t")[1].startswith("[") for line in said), "a line for each row of the test file", said)
+    of_task(plugins, path("one"), *train, *best, "--do_predict")
+    expect(runs.apart(*({r["step"]: r["loss"] for r in runs.records(path(name)) if "loss" in r} for name in ("one", "two"))) < 2e-4,
+           "two ranks compute what one does", text)
+    of_task(plugins, path("alone"), "--do_eval", "--do_predict", model=path("two"))
+    alone = runs.read_json(path("alone"), "eval_results.json")
+    expect(all(alone[key] == results[key] for key in results if key.endswith(("_loss", "_found", "_right", "_f1"))), "evaluated alone", [alone, results])
+    expect(predictions_of(path("alone")) == said, "and predicted alone", said)
+    with open(os.path.join(path("two"), "README.md")) as file:
+        expect("pipeline_tag: text-classification" in file.read(), "the card names it", path("two"))
+
+
+def a_task_goes_on_to_the_bit(plugins, folder):
+    whole, broken = os.path.join(folder, "whole"), os.path.join(folder, "broken")
+    flags = ("--do_train", "--max_steps", 8, "--save_steps", 4)
+    of_task(plugins, whole, *flags, ranks=2)
+    shutil.copytree(whole, broken)
+    shutil.rmtree(os.path.join(broken, "checkpoint-8"))
+    os.remove(os.path.join(broken, "model.safetensors"))
+    of_task(plugins, broken, *flags, "--resume_from_checkpoint", os.path.join(broken, "checkpoint-4"), ranks=2)
+    expect(weights_of(whole) == weights_of(broken), "the same weights to the bit", folder)
+
+
+def described_plugin(folder, name, description, body=""):
+    os.mkdir(os.path.join(folder, name))
+    source = f'HFTRAIN_TASK(R"({json.dumps(description)})")\nHFTRAIN_PLUGIN("{name}") {{ (void)registry; {body} }}\n'
+    return written_plugin(os.path.join(folder, name), source)
+
+
+FIRST_TOPIC = {"name": "first-topic", "head": "sequence_classification", "text": ["title", "body"],
+               "labels": {"column": "first", "kind": "name"}, "padding": "max_length", "max_length": 32}
+
+
+def a_task_described_as_one_of_hftrain_gives_its_bits(plugins, folder):
+    """Text classification, over files with nothing but its columns."""
+    plugin = described_plugin(folder, "first", FIRST_TOPIC)
+    flags = ("--do_train", "--do_eval", "--do_predict", "--max_steps", 12, "--save_strategy", "no", "--max_seq_length", 32)
+    outputs = {task: os.path.join(folder, task) for task in ("first-topic", "text-classification")}
+    of_task(plugins, outputs["first-topic"], *flags, plugin=plugin, task="first-topic", ranks=2)
+    files = []
+    for name in ("train", "validation", "test"):
+        rows = [json.loads(line) for line in open(os.path.join(plugins.folder, f"tagged-{name[:5]}.jsonl"))]
+        path = pathlib.Path(folder, f"{name}.jsonl")
+        path.write_text("".join(json.dumps({"sentence1": row["title"], "sentence2": row["body"], "label": row["first"]}) + "\n" for row in rows))
+        files += [f"--{name}_file", path]
+    of_task(plugins, outputs["text-classification"], *flags, *files, plugin="none", task="text-classification", ranks=2)
+    described, own = ([{key: value for key, value in record.items() if not key.endswith(("_runtime", "_per_second"))}
+                       for record in runs.records(outputs[task])] for task in outputs)
+    losses = lambda found: [record["loss"] for record in found if "loss" in record]
+    expect(len(losses(own)) == 12 and losses(described) == losses(own), "the same losses to the bit", [described, own])
+    results = [runs.read_json(output, "eval_results.json") for output in outputs.values()]
+    expect(all(results[0][key] == results[1][key] for key in ("eval_loss", "eval_accuracy")), "the same evaluation", results)
+    expect(weights_of(outputs["first-topic"]) == weights_of(outputs["text-classification"]), "the same weights", folder)
+    expect(predictions_of(outputs["first-topic"]) == predictions_of(outputs["text-classification"]), "the same predictions", folder)
+
+
+def a_task_streams_where_its_labels_are_described(plugins, folder):
+    train = ("--do_train", "--streaming", "--max_steps", 6, "--save_strategy", "no")
+    text = of_task(plugins, os.path.join(folder, "unknown"), *train, code=2)
+    runs.in_order(text, "the rows of this task cannot be streamed", "describe their labels by name")
+    known = {**FIRST_TOPIC, "padding": "longest", "labels": {**FIRST_TOPIC["labels"], "names": sorted(TOPICS)}}
+    plugin = described_plugin(folder, "known", known)
+    for name, more in (("stream", ()), ("judged", ("--do_eval",))):
+        of_task(plugins, os.path.join(folder, name), *train, *more, plugin=plugin, task="first-topic", ranks=2)
+    order = ("--do_train", "--max_steps", 6, "--save_strategy", "no", "--train_sampling_strategy", "sequential")
+    of_task(plugins, os.path.join(folder, "prepared"), *order, plugin=plugin, task="first-topic", ranks=2)
+    losses = [losses_of(os.path.join(folder, name)) for name in ("stream", "judged", "prepared")]
+    expect(len(losses[0]) == 6 and losses[0] == losses[1] == losses[2], "the losses of the rows in their order", losses)
+
+
+def other_kinds_of_labels_train(plugins, folder):
+    """Several numbers, a text that follows, names of words: two updates and an evaluation of each."""
+    rows = [{"text": f"{word} day", "x": i % 3, "y": i / 7, "words": [word, "day"], "tags": ["B-T", "O"], "answer": "the old"}
+            for i, word in enumerate(["sail", "oven", "crust", "purring"] * 8)]
+    path = pathlib.Path(folder, "rows.jsonl")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    files = ("--train_file", path, "--validation_file", path, "--test_file", path)
+    for name, head, text, labels, metric in (("sizes", "sequence_classification", "text", {"column": ["x", "y"], "kind": "numbers"}, "eval_mse"),
+                                             ("answers", "causal_lm", "text", {"column": "answer", "kind": "text"}, "eval_accuracy"),
+                                             ("tags", "token_classification", "words", {"column": "tags", "kind": "names"}, "eval_f1")):
+        plugin = described_plugin(folder, name, {"name": name, "head": head, "text": text, "labels": labels, "max_length": 32})
+        output = os.path.join(folder, f"{name}-run")
+        of_task(plugins, output, "--do_train", "--do_eval", "--do_predict", "--max_steps", 30, "--save_strategy", "no", *files, plugin=plugin, task=name,
+                ranks=2)
+        losses, results = losses_of(output), runs.read_json(output, "eval_results.json")
+        expect(len(losses) == 30 and losses[-1] < losses[0], f"{name}: it learns", losses)
+        expect(metric in results, f"{name}: it is judged", results)
+    said = predictions_of(os.path.join(folder, "sizes-run"))
+    expect(len(said) == 32 and said[0].startswith("0\t[") and said[0].count(",") == 1, "two numbers a row", said)
+
+
+def a_task_is_planned_and_checked(plugins, folder):
+    output = os.path.join(folder, "run")
+    plan = of_task(plugins, output, "--do_train", "--max_steps", 4, first=("plan",))
+    runs.in_order(plan, "topic-tags")
+    config = of_task(plugins, output, "--do_train", "--print_config")
+    runs.in_order(config, "task: topic-tags")
+    expect(not os.path.exists(output), "nothing is written", plan)
+    text = of_task(plugins, output, "--smoke", "--do_eval")
+    expect("FAILED" not in text and "ok      the checkpoint verifies" in text, "a smoke run of it passes", text)
+    done = plugins.call("--task", "topic-tags", "--plugin", str(plugins.built / "topic_tags.so"), "--smoke", "--output_dir", output, expect=2)
+    runs.in_order(done.stdout + done.stderr, "a smoke run makes up no rows for the task of a plug-in", "--train_file")
+
+
+def tasks_that_cannot_be_are_refused(plugins, folder):
+    def changed(before, after):
+        path = os.path.join(folder, "changed.so")
+        content = (plugins.built / "topic_tags.so").read_bytes()
+        expect(before in content and len(before) == len(after), "it is there", before)
+        pathlib.Path(path).write_bytes(content.replace(before, after))
+        return path
+
+    output = os.path.join(folder, "run")
+    for before, after, words in (
+            (b'"kind": "names"', b'"kind": "nouns"', "its key 'labels.kind' is \"nouns\""),
+            (b'"max_length": 64', b'"max_length": 00', "it is no JSON"),
+            (b'"truncation"', b'"truncating"', "there is no key 'truncating'"),
+            (b'"head": "sequence_classification"', b'"head":      "question_answering"', "its key 'head' is \"question_answering\""),
+            (b'"name": "topic-tags"', b'"name":        "clm"', "a task is called 'clm' already")):
+        text = of_task(plugins, output, "--do_train", plugin=changed(before, after), code=2)
+        runs.in_order(text, "the plug-in describes no task that can be trained", "changed.so", words)
+        expect(not os.path.exists(output), "nothing is written", text)
+    text = of_task(plugins, output, "--do_train", "--max_steps", 1, plugin=changed(b'"name": "topic-tags"', b'"name": "topic-tabs"'),
+                   task="topic-tabs", code=2)
+    runs.in_order(text, "the plug-in 'topic tags' cannot be used", "it registers metrics of the task 'topic-tags', and describes none of it")
+    text = of_task(plugins, output, "--do_train", task="topic-tag", code=2)
+    runs.in_order(text, "there is no task 'topic-tag'", "--task", "did you mean topic-tags?")
+    text = of_task(plugins, output, "--do_train", plugin="none", code=2)
+    runs.in_order(text, "'topic-tags' is not one of clm")
+    text = of_task(plugins, output, "--do_train", "--do_eval", "--eval_strategy", "steps", "--save_strategy", "steps", "--load_best_model_at_end",
+                   "--metric_for_best_model", "all_fund", code=2)
+    runs.in_order(text, "there is no metric 'all_fund'", "all_found")
+    text = of_task(plugins, output, "--do_train", "--mlm_probability", 0.2, code=2)
+    runs.in_order(text, "--task topic-tags does not read --mlm_probability")
+    wrong = described_plugin(folder, "wrong", {**FIRST_TOPIC, "labels": {"column": "topics", "kind": "name"}})
+    text = of_task(plugins, output, "--do_train", plugin=wrong, task="first-topic", code=4)
+    runs.in_order(text, "the labels are not those that the plug-in describes", "they are lists of classes")
+    wrong = described_plugin(folder, "lacking", {**FIRST_TOPIC, "text": "headline"})
+    text = of_task(plugins, output, "--do_train", plugin=wrong, task="first-topic", code=4)
+    runs.in_order(text, "there is no column 'headline'", "tagged-train.jsonl")
+    unregistered = described_plugin(folder, "unregistered", {**FIRST_TOPIC, "metrics": ["mine"]})
+    text = of_task(plugins, output, "--do_train", "--max_steps", 1, plugin=unregistered, task="first-topic", code=2)
+    runs.in_order(text, "it describes metrics of the task 'first-topic' and does not register them")
+
+
+SCENARIOS = [a_task_is_learned_judged_and_predicted, a_task_goes_on_to_the_bit, a_task_described_as_one_of_hftrain_gives_its_bits,
+             a_task_streams_where_its_labels_are_described, other_kinds_of_labels_train, a_task_is_planned_and_checked,
+             tasks_that_cannot_be_are_refused,
+             a_family_trains_alike_under_every_strategy, a_family_goes_on_to_the_bit, a_family_writes_text, families_that_cannot_be_are_refused,
              a_callback_stops_the_run_and_is_saved, a_reporter_gets_every_record, a_reporter_that_fails_costs_a_warning,
              a_loss_takes_the_place_of_the_models, flags_that_it_would_ignore_are_refused, what_it_throws_ends_the_run_in_words,
              its_static_objects_are_destroyed, others_are_refused_before_anything_starts]

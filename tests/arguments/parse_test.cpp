@@ -333,4 +333,13 @@ TEST_CASE("arguments.yaml of a run shows command line, facts and origins") {
   CHECK(contains(text, "learning_rate: 5e-05                            # default\n"));
 }
 
+TEST_CASE("beside a plug-in, which may describe a task, every name of a task is taken") {
+  CHECK(contains(mistakes({"--task", "poetry"}), "--task: 'poetry' is not one of clm, sft"));
+  CHECK(contains(mistakes({"--task", "poetry"}), "translation, or with --plugin a word that its file adds"));
+  CHECK(contains(mistakes({"--task", "text-clasification"}), "did you mean text-classification?"));
+  CHECK(parse({"--task", "poetry", "--plugin", "/lib/mine.so"}).arguments.run.task == "poetry");
+  CHECK(parse({"--plugin", "/lib/mine.so", "--task", "clm"}).arguments.run.task == "clm");
+  CHECK(contains(mistakes({"--optim", "poetry", "--plugin", "/lib/mine.so"}), "'poetry' is not one of"));
+}
+
 }  // namespace hftrain::arguments

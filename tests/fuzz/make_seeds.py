@@ -519,10 +519,25 @@ def plugins():
                            for name, place, size in ((0, 64, len(names)), (1, 64 + len(names), len(contents))))
         return header + names + contents + headers
 
-    seed("plugin_note", "whole", library(b".hftrain_plugin", b"interface=1\ntorch=2.11.0\ncxx11_abi=1\nname=a\n\0"))
+    seed("plugin_note", "whole", library(b".hftrain_plugin", b"interface=3\ntorch=2.11.0\ncxx11_abi=1\nname=a\n\0"))
     seed("plugin_note", "other_interface", library(b".hftrain_plugin", b"interface=2\ntorch=none\nname=\x1b[0m"))
     seed("plugin_note", "other_section", library(b".text", b"\x90"))
     seed("plugin_note", "script", "#!/bin/sh\n")
+
+
+def descriptions():
+    """Tasks of plug-ins: one of each kind of labels."""
+    def task(head, text, labels, **more):
+        return json.dumps({"name": "mine", "head": head, "text": text, "labels": labels, **more})
+
+    whole = "sequence_classification"
+    seed("task_description", "names", task(whole, ["title", "body"], {"column": "topics", "kind": "names", "names": ["a", "b"]},
+                                           truncation="only_second", max_length=64, padding="max_length", metric="f1", metrics=["mine"]))
+    seed("task_description", "name", task(whole, "text", {"column": "label", "kind": "name"}, keeps="scores", pipeline="text-classification"))
+    seed("task_description", "numbers", task(whole, "text", {"column": ["x", "y"], "kind": "numbers"}, padding="longest", metric="pearsonr"))
+    seed("task_description", "number", task(whole, "text", {"column": "x", "kind": "number"}))
+    seed("task_description", "words", task("token_classification", "tokens", {"column": "tags", "kind": "names"}))
+    seed("task_description", "text", task("causal_lm", "question", {"column": "answer", "kind": "text"}))
 
 
 def words():
@@ -567,5 +582,5 @@ def words():
             (target_folder / seeds.name).write_text(lines)
 
 
-for write in (control_messages, greetings, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, torch_files, sharded_metadata, deepspeed_folders, plugins, words):
+for write in (control_messages, greetings, safetensors, sharded_state, tokenizers, manifests, configs, configurations, rows, machines, chat_templates, images, torch_files, sharded_metadata, deepspeed_folders, plugins, descriptions, words):
     write()

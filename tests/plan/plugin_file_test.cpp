@@ -7,11 +7,13 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/plan/program_file.h"
 #include "hftrain/plugin/plugin.h"
+#include "hftrain/tasks/task_table.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -27,28 +29,37 @@ std::string bytes_of(const Structure& structure) {
   return {reinterpret_cast<const char*>(&structure), sizeof(structure)};
 }
 
-// A shared library with nothing in it but one section.
-std::string library_with(const std::string& section, const std::string& contents) {
-  const std::string names = std::string(1, '\0') + section + '\0';
+using Sections = std::vector<std::pair<std::string, std::string>>;
+
+// A shared library with nothing in it but these sections.
+std::string library_with(const Sections& sections) {
+  std::string names(1, '\0'), contents, headers;
+  for (const auto& [name, content] : sections) {
+    Elf64_Shdr section{};
+    section.sh_name = static_cast<Elf64_Word>(names.size());
+    section.sh_offset = sizeof(Elf64_Ehdr) + contents.size();
+    section.sh_size = content.size();
+    names += name + '\0';
+    contents += content;
+    headers += bytes_of(section);
+  }
+  Elf64_Shdr of_names{};
+  of_names.sh_offset = sizeof(Elf64_Ehdr) + contents.size();
+  of_names.sh_size = names.size();
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_type = ET_DYN;
-  header.e_shoff = sizeof(header) + names.size() + contents.size();
+  header.e_shoff = sizeof(header) + contents.size() + names.size();
   header.e_shentsize = sizeof(Elf64_Shdr);
-  header.e_shnum = 2;
-  Elf64_Shdr of_names{}, of_contents{};
-  of_names.sh_offset = sizeof(header);
-  of_names.sh_size = names.size();
-  of_contents.sh_name = 1;
-  of_contents.sh_offset = sizeof(header) + names.size();
-  of_contents.sh_size = contents.size();
-  return bytes_of(header) + names + contents + bytes_of(of_names) + bytes_of(of_contents);
+  header.e_shnum = static_cast<Elf64_Half>(sections.size() + 1);
+  header.e_shstrndx = static_cast<Elf64_Half>(sections.size());
+  return bytes_of(header) + contents + names + headers + bytes_of(of_names);
 }
 
 std::string plugin_saying(const std::string& note) {
-  return library_with(HFTRAIN_PLUGIN_SECTION, note + '\0');
+  return library_with({{HFTRAIN_PLUGIN_SECTION, note + '\0'}});
 }
 
 // The code and the reason of the refusal.
@@ -64,7 +75,7 @@ std::pair<ExitCode, std::string> refusal(const std::function<void()>& refused) {
 TEST_CASE("a plug-in says what it was built for before it is loaded") {
   const TemporaryDirectory folder;
   const std::string path = folder / "mine.so";
-  write_file_atomically(path, plugin_saying("interface=2\ntorch=2.11.0\n" + kAbi + "name=my \x1b plug-in\n"));
+  write_file_atomically(path, plugin_saying("interface=3\ntorch=2.11.0\n" + kAbi + "name=my \x1b plug-in\n"));
   const PluginPlan plugin = open_plugin(path, "2.11.0");
   CHECK(plugin.name == "my \\x1b plug-in");
   CHECK(plugin.path == path);
@@ -78,16 +89,47 @@ TEST_CASE("a plug-in for another interface, LibTorch or C++ ABI is refused with 
     return refusal(
         [&] { check_plugin_note(read_plugin_note(plugin_saying(text), "a.so"), "a.so", "2.11.0"); });
   };
-  CHECK(check("interface=2\ntorch=none\n" + kAbi).first == ExitCode::kDone);
+  CHECK(check("interface=3\ntorch=none\n" + kAbi).first == ExitCode::kDone);
   CHECK(check("interface=7\ntorch=2.11.0\n" + kAbi) ==
         std::pair(ExitCode::kEnvironment,
-                  std::string("it was built for plug-in interface 7, and this program has 2")));
-  CHECK(check("interface=2\ntorch=2.10.1\n" + kAbi) ==
+                  std::string("it was built for plug-in interface 7, and this program has 3")));
+  CHECK(check("interface=3\ntorch=2.10.1\n" + kAbi) ==
         std::pair(ExitCode::kEnvironment,
                   std::string("it was built for LibTorch 2.10.1, and this program has 2.11.0")));
-  CHECK(check("interface=2\ntorch=2.11.0\ncxx11_abi=9\n").second ==
+  CHECK(check("interface=3\ntorch=2.11.0\ncxx11_abi=9\n").second ==
         "it was built for the C++ ABI _GLIBCXX_USE_CXX11_ABI 9, and this program has " HFTRAIN_PLUGIN_TEXT(
             _GLIBCXX_USE_CXX11_ABI));
+}
+
+TEST_CASE(
+    "a task that a plug-in describes is known once its file was read, and one that cannot be is refused") {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "mine.so", note = "interface=3\ntorch=none\n" + kAbi + "name=mine\n";
+  const auto write = [&](const std::string& task) {
+    write_file_atomically(path, library_with({{HFTRAIN_PLUGIN_SECTION, note + '\0'},
+                                              {HFTRAIN_TASK_SECTION, task + '\0' + "behind"}}));
+  };
+  write(
+      R"({"name": "of-a-file", "head": "causal_lm", "text": "a", "labels": {"column": "b", "kind": "text"}})");
+  CHECK_FALSE(tasks::task_named("of-a-file"));
+  CHECK(open_plugin(path, "").name == "mine");
+  REQUIRE(tasks::task_named("of-a-file"));
+  CHECK(tasks::row_of(*tasks::task_named("of-a-file")).head == architectures::Head::kCausalLm);
+  write(R"({"name": "another"})");
+  CHECK(refusal([&] { open_plugin(path, ""); }) ==
+        std::pair(ExitCode::kUsage, std::string("it lacks the key 'head'")));
+}
+
+TEST_CASE("a plan's plug-in is found before anybody reads the plan, whatever else stands there") {
+  const auto plugin =
+      plugin_of_plan({{"plugin", {{"name", "mine"}, {"path", "/p/mine.so"}, {"hash", "12ab"}}}});
+  REQUIRE(plugin);
+  CHECK(plugin->path == "/p/mine.so");
+  CHECK(plugin->hash == "12ab");
+  CHECK_FALSE(plugin_of_plan({{"plugin", nullptr}}));
+  CHECK_FALSE(plugin_of_plan(Json::object()));
+  CHECK_FALSE(plugin_of_plan(Json::array({"plugin"})));
+  CHECK(plugin_of_plan({{"plugin", {{"path", 3}}}})->path.empty());
 }
 
 TEST_CASE("what is no plug-in is a mistake of the command line") {
@@ -99,7 +141,7 @@ TEST_CASE("what is no plug-in is a mistake of the command line") {
   const std::pair another(ExitCode::kUsage, std::string("it is a shared library and no plug-in of hftrain"));
   CHECK(open("#!/bin/sh\n") ==
         std::pair(ExitCode::kUsage, std::string("it is no shared library for this machine")));
-  CHECK(open(library_with(".text", "interface=2\n")) == another);
+  CHECK(open(library_with({{".text", "interface=3\n"}})) == another);
   CHECK(open(plugin_saying("no lines of a note")) == another);
   CHECK(refusal([&] { open_plugin(folder / "gone.so", ""); }) ==
         std::pair(ExitCode::kUsage, std::string("there is no such file")));
@@ -126,7 +168,7 @@ TEST_CASE("a program says what it was built for, and another one is refused befo
         "it was built for LibTorch 2.10.1, and this program has 2.11.0");
   const std::pair another(ExitCode::kUsage,
                           std::string("it is no position-independent program with a Trainer of hftrain"));
-  CHECK(open(plugin_saying("interface=2\ntorch=2.11.0\n" + kAbi), run) == another);  // a plug-in
+  CHECK(open(plugin_saying("interface=3\ntorch=2.11.0\n" + kAbi), run) == another);  // a plug-in
   CHECK(open("#!/bin/sh\n", run) == another);
   CHECK(refusal([&] { open_program(folder / "gone", ""); }).second == "there is no such file");
 }

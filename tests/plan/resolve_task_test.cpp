@@ -3,8 +3,10 @@
 
 #include "hftrain/plan/describe.h"
 #include "hftrain/plan/resolve_parts.h"
+#include "hftrain/tasks/described_task.h"
 #include "resolve_case.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 namespace hftrain::plan {
 namespace {
@@ -448,6 +450,35 @@ TEST_CASE("rows that are classified by their last end of text need a tokenizer t
   run.model.special_tokens->eos.reset();
   CHECK(run.error().code() == ExitCode::kData);
   CHECK(contains(run.error().render(), "the tokenizer has no end of text"));
+}
+
+TEST_CASE("a plan has a task that a plug-in describes, and another process reads it that knows it too") {
+  tasks::add_described_task(
+      R"({"name": "of-a-plan", "head": "sequence_classification", "text": "text", "max_length": 24,
+                                "labels": {"column": "label", "kind": "name"}, "metrics": ["mine"]})",
+      "/lib/mine.so");
+  ClassificationCase one({"--plugin", "/lib/mine.so", "--do_eval", "--load_best_model_at_end",
+                          "--eval_strategy", "steps", "--metric_for_best_model", "mine", "--max_seq_length",
+                          "16"});
+  one.parsed.arguments.run.task = "of-a-plan";
+  const RunPlan plan = one.plan();
+  CHECK(plan.data.task == tasks::task_named("of-a-plan"));
+  CHECK(plan.data.block_size == 16);
+  CHECK(plan.data.padding.length == 0);
+  CHECK(plan.model.config["id2label"] == Json({{"0", "bad"}, {"1", "fair"}, {"2", "good"}}));
+  CHECK(plan.evaluation.metric_for_best_model == "eval_mine");
+  const Json text = to_json_value(plan);
+  CHECK(text["data"]["task"] == "of-a-plan");
+  CHECK(run_plan_from_json(text, "the test").data.task == plan.data.task);
+  one.parsed.arguments.saving.metric_for_best_model = "yours";
+  CHECK(contains(one.error().render(), "evaluation of --task of-a-plan gives loss, accuracy, mine, runtime"));
+}
+
+TEST_CASE("a task that neither the program nor the plug-in has is refused in words") {
+  Case one({"--plugin", "/lib/mine.so", "--task", "text-clasification"});
+  CHECK_REFUSED(task_row(one.parsed), "there is no task 'text-clasification'");
+  CHECK_REFUSED(task_row(one.parsed), "neither hftrain has one nor does --plugin describe it");
+  CHECK_REFUSED(task_row(one.parsed), "did you mean text-classification?");
 }
 
 }  // namespace

@@ -242,6 +242,9 @@ void Rank::check_losses(const trainer::Extensions& of_plugin) const {
   if (overridden.compute_loss && of_plugin.loss)
     throw refusal_of("compute_loss and the loss of --plugin each stand in the place of the model's own",
                      "leave one of them out");
+  if (overridden.compute_metrics && of_plugin.metrics)
+    throw refusal_of("compute_metrics and the metrics of --plugin each judge the outputs of this task",
+                     "leave one of them out");
 }
 
 // Somebody who has forgotten to return what was made sees it.

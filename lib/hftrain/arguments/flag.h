@@ -170,6 +170,9 @@ struct Flag {
   std::string_view bare = {};  // meaning of the flag without a value; booleans: true
   std::string_view also_fine = {};  // another value that means the default
   std::string_view null_is = {};    // meaning of null for a flag that cannot be unset
+  // Another flag, which names a file that may add to the choices: beside it every word is taken, and whoever has read the file
+  // refuses what it does not say.
+  std::string_view words_of_file = {};
   Replacement replaced_by = {};
   Support support = {};
 

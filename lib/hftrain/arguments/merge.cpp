@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/value.h"
@@ -26,11 +27,19 @@ class Merger {
   Merger(const std::string& home, ParseOutcome& outcome, Diagnostics& problems, Diagnostics& unsupported)
       : home_(home), outcome_(outcome), problems_(problems), unsupported_(unsupported) {}
 
+  // Before all others are added.
+  void look_for_files(const std::vector<RawArgument>& raw) {
+    for (const RawArgument& each : raw) given_.insert(each.flag->name);
+  }
+
   void add(const RawArgument& raw) {
     if (raw.written.is_string() && first_invalid_utf8(raw.written.get_ref<const std::string&>()))
       return mistake(raw, {"its text is not UTF-8", "", ""});
     Result<Json> converted = convert(*raw.flag, raw.written, home_);
-    if (const auto* error = std::get_if<ValueError>(&converted)) return mistake(raw, *error);
+    if (const auto* error = std::get_if<ValueError>(&converted)) {
+      if (!may_be_word_of_file(raw)) return mistake(raw, *error);
+      converted = raw.written;
+    }
     Json value = std::get<Json>(std::move(converted));
     if (raw.flag->replaced_by.flag.empty()) {
       candidates_[{raw.flag, own_name(raw)}].push_back({std::move(value), &raw, nullptr});
@@ -50,6 +59,10 @@ class Merger {
   }
 
  private:
+  bool may_be_word_of_file(const RawArgument& raw) const {
+    return given_.count(raw.flag->words_of_file) > 0 && raw.written.is_string();
+  }
+
   // Of a flag that stands for many names, which of them was given; else empty.
   static std::string own_name(const RawArgument& raw) {
     if (!raw.flag->pattern) return "";
@@ -297,7 +310,9 @@ class Merger {
 
   static std::string takes(const Flag& flag) {
     const std::string range = describe(flag.range);
-    return describe_type(flag) + (range.empty() ? "" : ' ' + range);
+    const std::string_view file = flag.words_of_file;
+    return describe_type(flag) + (range.empty() ? "" : ' ' + range) +
+           (file.empty() ? "" : ", or with --" + std::string(file) + " a word that its file adds");
   }
 
   static std::string where(const RawArgument& raw, const std::string& pointer) {
@@ -310,6 +325,7 @@ class Merger {
   Diagnostics& problems_;
   Diagnostics& unsupported_;
   Diagnostics advice_;
+  std::set<std::string_view> given_;
   std::map<std::pair<const Flag*, std::string>, std::vector<Candidate>> candidates_;
 };
 
@@ -342,6 +358,7 @@ std::string values_of(std::span<const std::string_view> flags, const ParseOutcom
 Diagnostics merge(const std::vector<RawArgument>& raw, const std::string& home, ParseOutcome& outcome,
                   Diagnostics& problems, Diagnostics& unsupported) {
   Merger merger(home, outcome, problems, unsupported);
+  merger.look_for_files(raw);
   for (const RawArgument& each : raw) merger.add(each);
   return merger.finish();
 }

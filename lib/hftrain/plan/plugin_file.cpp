@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <system_error>
 
 #include "hftrain/architectures/described_family.h"
@@ -12,12 +13,20 @@
 #include "hftrain/base/hash.h"
 #include "hftrain/plan/build_note.h"
 #include "hftrain/plugin/plugin.h"
+#include "hftrain/tasks/described_task.h"
 
 namespace hftrain::plan {
 namespace {
 
 Error not_usable(ExitCode code, const std::string& path) {
   return Error(code, "the plug-in cannot be used").where("--plugin " + path);
+}
+
+// The text of a section that ends with its first zero; nothing where there is no such section.
+std::optional<std::string> text_of_section(std::string_view file, const char* name) {
+  const auto section = elf_section(file, name);
+  if (!section) return std::nullopt;
+  return std::string(section->substr(0, section->find('\0')));
 }
 
 }  // namespace
@@ -50,9 +59,21 @@ PluginPlan open_plugin(const std::string& path, const std::string& torch_version
   const MappedFile file(whole, ExitCode::kUsage);
   const PluginNote note = read_plugin_note(file.bytes(), whole);
   check_plugin_note(note, whole, torch_version);
-  if (const auto description = elf_section(file.bytes(), HFTRAIN_FAMILY_SECTION))
-    architectures::add_described_family(std::string(description->substr(0, description->find('\0'))), whole);
+  if (const auto family = text_of_section(file.bytes(), HFTRAIN_FAMILY_SECTION))
+    architectures::add_described_family(*family, whole);
+  if (const auto task = text_of_section(file.bytes(), HFTRAIN_TASK_SECTION))
+    tasks::add_described_task(*task, whole);
   return {note.name, whole, hash_bytes(file.bytes())};
+}
+
+std::optional<PluginPlan> plugin_of_plan(const Json& plan) {
+  const auto found = plan.is_object() ? plan.find("plugin") : plan.end();
+  if (found == plan.end() || !found->is_object()) return std::nullopt;
+  const auto text = [&](const char* key) {
+    const auto value = found->find(key);
+    return value != found->end() && value->is_string() ? value->get<std::string>() : std::string();
+  };
+  return PluginPlan{text("name"), text("path"), text("hash")};
 }
 
 }  // namespace hftrain::plan

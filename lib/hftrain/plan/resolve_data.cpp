@@ -204,8 +204,15 @@ int64_t block_size(const arguments::ParseOutcome& parsed, const ModelFacts& mode
 const tasks::TaskRow& task_row(const arguments::ParseOutcome& parsed) {
   const std::string name = parsed.arguments.run.task.value_or("clm");
   const std::optional<tasks::Task> task = tasks::task_named(name);
-  if (!task) throw Error(ExitCode::kInternal, "no row for --task " + name);
-  return tasks::row_of(*task);
+  if (task) return tasks::row_of(*task);
+  // The words of the flag have rows; others are taken beside a plug-in.
+  std::vector<std::string> known;
+  for (const tasks::TaskRow& row : tasks::task_table()) known.emplace_back(row.name);
+  const std::string nearest = did_you_mean(nearest_names(name, known, 1));
+  throw Error(ExitCode::kUsage, "there is no task '" + name + "'")
+      .where(parsed.origins.describe("task"))
+      .why("neither hftrain has one nor does --plugin describe it; there are " + join(known, ", "))
+      .hint(nearest.empty() ? "one of these, or the plug-in with HFTRAIN_TASK for it" : nearest);
 }
 
 bool looks_at_lengths(const arguments::DataArguments& data) {

@@ -5,7 +5,7 @@
 //     registry.callback("patience", [](const hftrain::plugin::Run&) { return std::make_unique<Patience>(); });
 //   }
 //
-// Link hftrain::plugin of find_package(hftrain), and hftrain::torch where it registers a loss or a family.
+// Link hftrain::plugin of find_package(hftrain), and hftrain::torch where it registers a loss, a family or metrics.
 #pragma once
 
 #include <functional>
@@ -20,14 +20,15 @@
 #include "hftrain/plugin/note.h"
 #include "hftrain/plugin/reporter.h"
 #include "hftrain/plugin/run.h"
+#include "hftrain/plugin/task.h"
 
 // Counts what these headers declare: another number, another layout.
-#define HFTRAIN_PLUGIN_INTERFACE 2
+#define HFTRAIN_PLUGIN_INTERFACE 3
 
 namespace hftrain::plugin {
 
 // What a plug-in adds. All of it is used: a callback on every rank, a reporter on rank 0, a loss in the place of the
-// model's, the families that HFTRAIN_FAMILY describes.
+// model's, the families that HFTRAIN_FAMILY describes, the metrics of the task that HFTRAIN_TASK describes.
 class Registry {
  public:
   using MakeCallback = std::function<std::unique_ptr<Callback>(const Run&)>;
@@ -51,10 +52,16 @@ class Registry {
     families.push_back({std::move(model_type), std::move(make)});
   }
 
+  // What the description of this task names as its metrics.
+  void metrics(std::string task, Measure measure) {
+    measures.push_back({std::move(task), std::move(measure)});
+  }
+
   std::vector<Named<MakeCallback>> callbacks;
   std::vector<Named<BeginReporter>> reporters;
   std::vector<Named<Loss>> losses;
   std::vector<Named<MakeDecoder>> families;
+  std::vector<Named<Measure>> measures;
 };
 
 }  // namespace hftrain::plugin

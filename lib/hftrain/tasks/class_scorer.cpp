@@ -54,23 +54,32 @@ class KeptPredictions {
   std::vector<double> rows_;
 };
 
+// What is said of a sample: a class, or as many numbers as there are labels.
+int64_t values_of(const LabelSet& labels) {
+  return labels.kind() == LabelSet::Kind::kClasses ? 1 : labels.size();
+}
+
+std::string number_text(double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%3.3f", value);
+  return text;
+}
+
 class ClassScorer final : public Scorer {
  public:
   ClassScorer(ClassScoring wanted, bool keeps)
       : wanted_(std::move(wanted)),
         metric_(metrics::make_metric(wanted_.metric)),
-        kept_(wanted_.labels.kind() == LabelSet::Kind::kMultiLabel
-                  ? static_cast<size_t>(wanted_.labels.size())
-                  : 1),
+        kept_(static_cast<size_t>(values_of(wanted_.labels))),
         keeps_(keeps) {}
 
   void add(const OutputBatch& batch) override {
     const RowValues* labels = batch.label("labels");
     switch (wanted_.labels.kind()) {
       case LabelSet::Kind::kClasses:
-        if (labels) metric_->add(metrics::ClassBatch{batch.output.ids, labels->ids});
-        return keep(batch.samples, {batch.output.ids.begin(), batch.output.ids.end()});
+        return add_classes(batch, labels);
       case LabelSet::Kind::kRegression:
+      case LabelSet::Kind::kNumbers:
         return add_numbers(batch, labels);
       case LabelSet::Kind::kMultiLabel:
         return add_several(batch, labels);
@@ -105,6 +114,21 @@ class ClassScorer final : public Scorer {
   }
 
  private:
+  void add_classes(const OutputBatch& batch, const RowValues* labels) {
+    std::vector<int64_t> best;
+    std::span<const int64_t> ids = batch.output.ids;
+    if (wanted_.keeps_scores) {
+      const auto width = static_cast<size_t>(batch.output.row_size());
+      for (size_t begin = 0; begin < batch.output.scores.size(); begin += width) {
+        const std::span<const float> row = batch.output.scores.subspan(begin, width);
+        best.push_back(std::max_element(row.begin(), row.end()) - row.begin());
+      }
+      ids = best;
+    }
+    if (labels) metric_->add(metrics::ClassBatch{ids, labels->ids});
+    keep(batch.samples, {ids.begin(), ids.end()});
+  }
+
   void add_numbers(const OutputBatch& batch, const RowValues* labels) {
     const std::vector<double> predicted(batch.output.scores.begin(), batch.output.scores.end());
     if (labels) {
@@ -134,14 +158,14 @@ class ClassScorer final : public Scorer {
   std::string said(std::span<const double> values) const {
     const LabelSet& labels = wanted_.labels;
     if (labels.kind() == LabelSet::Kind::kClasses) return labels.name(static_cast<int64_t>(values[0]));
-    if (labels.kind() == LabelSet::Kind::kRegression) {
-      char text[64];
-      std::snprintf(text, sizeof(text), "%3.3f", values[0]);
-      return text;
-    }
+    if (labels.kind() == LabelSet::Kind::kRegression) return number_text(values[0]);
     std::vector<std::string> names;
     for (size_t i = 0; i < values.size(); ++i) {
-      if (values[i] != 0) names.push_back(in_quotes(labels.name(static_cast<int64_t>(i))));
+      if (labels.kind() == LabelSet::Kind::kNumbers) {
+        names.push_back(number_text(values[i]));
+      } else if (values[i] != 0) {
+        names.push_back(in_quotes(labels.name(static_cast<int64_t>(i))));
+      }
     }
     return '[' + join(names, ", ") + ']';
   }
@@ -156,10 +180,10 @@ class ClassScorer final : public Scorer {
 
 Scoring class_scoring(const ClassScoring& wanted) {
   const bool classes = wanted.labels.kind() == LabelSet::Kind::kClasses;
-  const int64_t values = wanted.labels.kind() == LabelSet::Kind::kMultiLabel ? wanted.labels.size() : 1;
+  const int64_t values = values_of(wanted.labels);
   const metrics::MetricEntry& metric = metrics::find_metric(wanted.metric);
   Scoring scoring;
-  scoring.outputs = classes ? OutputForm::kBestIds : OutputForm::kScores;
+  scoring.outputs = classes && !wanted.keeps_scores ? OutputForm::kBestIds : OutputForm::kScores;
   scoring.metrics.assign(metric.keys.begin(), metric.keys.end());
   scoring.bytes_per_sample = metrics::bytes_per_example(wanted.metric);
   scoring.writes_files = !wanted.predictions_file.empty();
@@ -167,14 +191,16 @@ Scoring class_scoring(const ClassScoring& wanted) {
   scoring.options = {{"metric", wanted.metric},
                      {"labels", wanted.labels.to_json_value()},
                      {"predictions_file", wanted.predictions_file},
-                     {"mismatched_file", wanted.mismatched_file}};
+                     {"mismatched_file", wanted.mismatched_file},
+                     {"keeps_scores", wanted.keeps_scores}};
   return scoring;
 }
 
 std::unique_ptr<Scorer> make_class_scorer(const ScorerInput& input) {
   ClassScoring wanted{
       input.options.at("metric").get<std::string>(), LabelSet::from_json(input.options.at("labels")),
-      input.options.at(input.mismatched ? "mismatched_file" : "predictions_file").get<std::string>()};
+      input.options.at(input.mismatched ? "mismatched_file" : "predictions_file").get<std::string>(), "",
+      input.options.at("keeps_scores").get<bool>()};
   const bool keeps = input.writes && !wanted.predictions_file.empty() && input.split == data::Split::kTest;
   return std::make_unique<ClassScorer>(std::move(wanted), keeps);
 }

@@ -15,7 +15,8 @@ using data::ValueKind;
 
 constexpr std::pair<LabelSet::Kind, const char*> kKindWords[] = {{LabelSet::Kind::kClasses, "classes"},
                                                                  {LabelSet::Kind::kMultiLabel, "multi_label"},
-                                                                 {LabelSet::Kind::kRegression, "regression"}};
+                                                                 {LabelSet::Kind::kRegression, "regression"},
+                                                                 {LabelSet::Kind::kNumbers, "numbers"}};
 constexpr size_t kMostShown = 20;
 
 // The name of a single label in config.json; empty when the value is no such label.
@@ -37,6 +38,13 @@ Error bad_label(const std::string& where, const std::string& what, const std::st
       .where(where)
       .why(why)
       .hint("labels are whole numbers, strings, lists of them, or for a regression numbers");
+}
+
+float number_of_regression(const data::Records& records, size_t row, const Value& label) {
+  if (label.kind() != ValueKind::kNumber && label.kind() != ValueKind::kInteger)
+    throw bad_label(records.where(row), "a row of a regression has no number as its label",
+                    std::string("it is ") + data::kind_name(label.kind()));
+  return static_cast<float>(label.number());
 }
 
 // What the label column was seen to hold.
@@ -175,6 +183,10 @@ std::optional<LabelSet> LabelSet::counted_in(const Json& config) {
   return LabelSet(several ? Kind::kMultiLabel : Kind::kClasses, std::move(names));
 }
 
+LabelSet LabelSet::named(Kind kind, std::vector<std::string> names) {
+  return LabelSet(kind, std::move(names));
+}
+
 LabelSet LabelSet::from_json(const Json& value) {
   const auto word = value.at("kind").get<std::string>();
   for (const auto& [kind, name] : kKindWords) {
@@ -220,25 +232,38 @@ int32_t LabelSet::number_of(const data::Records& records, size_t row, const Valu
 void LabelSet::add(const data::Records& records, size_t row, size_t column,
                    data::FeatureValues& values) const {
   const Value label = records.value(row, column);
-  values.lengths.push_back(static_cast<int32_t>(kind_ == Kind::kMultiLabel ? size() : 1));
+  values.lengths.push_back(static_cast<int32_t>(kind_ == Kind::kClasses ? 1 : size()));
   if (kind_ == Kind::kClasses) {
     values.integers.push_back(number_of(records, row, label));
     return;
   }
   if (kind_ == Kind::kRegression) {
-    if (label.kind() != ValueKind::kNumber && label.kind() != ValueKind::kInteger)
-      throw bad_label(records.where(row), "a row of a regression has no number as its label",
-                      std::string("it is ") + data::kind_name(label.kind()));
-    values.floats.push_back(static_cast<float>(label.number()));
+    values.floats.push_back(number_of_regression(records, row, label));
     return;
   }
   if (label.kind() != ValueKind::kList)
     throw bad_label(records.where(row), "a row has no list of labels",
                     std::string("it is ") + data::kind_name(label.kind()));
+  if (kind_ == Kind::kNumbers) {
+    if (label.size() != names_.size())
+      throw bad_label(
+          records.where(row), "a row has another number of numbers than the others",
+          "it has " + std::to_string(label.size()) + ", and there are " + std::to_string(names_.size()));
+    for (size_t i = 0; i < label.size(); ++i)
+      values.floats.push_back(number_of_regression(records, row, label[i]));
+    return;
+  }
   const size_t begin = values.floats.size();
   values.floats.resize(begin + names_.size());
   for (size_t i = 0; i < label.size(); ++i)
     values.floats[begin + static_cast<size_t>(number_of(records, row, label[i]))] = 1;
+}
+
+void LabelSet::add_columns(const data::Records& records, size_t row, size_t first,
+                           data::FeatureValues& values) const {
+  for (size_t i = 0; i < names_.size(); ++i)
+    values.floats.push_back(number_of_regression(records, row, records.value(row, first + i)));
+  values.lengths.push_back(static_cast<int32_t>(names_.size()));
 }
 
 }  // namespace hftrain::tasks

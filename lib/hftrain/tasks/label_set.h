@@ -23,6 +23,7 @@ class LabelSet {
     kClasses,     // one label a row: an int32
     kMultiLabel,  // a list of labels a row: as many float32 as there are labels, 1 for those of the row
     kRegression,  // a number a row: a float32
+    kNumbers,     // several a row: as many float32 as there are names
   };
 
   // What the label column of all rows holds. Numbers of which one has a fraction part are a regression, or all
@@ -36,6 +37,8 @@ class LabelSet {
   // Of a classifier whose config only counts its labels (LABEL_0, …; without any there are two, as transformers has it): 0, 1, …,
   // and of a single one a regression. Nothing where the config gives names that cannot be used.
   static std::optional<LabelSet> counted_in(const Json& config);
+  // Those that somebody names, by number; of a regression none.
+  static LabelSet named(Kind kind, std::vector<std::string> names);
   static LabelSet from_json(const Json& value);
   Json to_json_value() const;
 
@@ -48,8 +51,10 @@ class LabelSet {
   // num_labels through id2label and label2id, and problem_type where transformers would not find it out.
   Json config_changes() const;
 
-  // Adds the row's label to `values`. A label that is none of the set is an Error (exit code 4).
+  // Adds the row's label to `values`; of kNumbers it is a list. A label that is none of the set is an Error (exit code 4).
   void add(const data::Records& records, size_t row, size_t column, data::FeatureValues& values) const;
+  // Of kNumbers: one in each column from `first` on.
+  void add_columns(const data::Records& records, size_t row, size_t first, data::FeatureValues& values) const;
 
  private:
   LabelSet(Kind kind, std::vector<std::string> names);

@@ -12,6 +12,7 @@ enum class Task {
   kTokenClassification,
   kQuestionAnswering,
   kImageClassification,
+  kDescribed,  // the first of those that plug-ins describe, which follow it
 };
 
 }  // namespace hftrain::tasks

@@ -3,6 +3,9 @@
 // can say it.
 #pragma once
 
+#include <deque>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,37 +55,40 @@ struct TaskRow {
   std::vector<std::string_view> flags;  // that this task reads and not every one
 
   // The functions are pure. Bad values of flags are Errors (exit code 2).
-  data::Recipe (*recipe)(const TaskInput& input) = nullptr;  // every row has one
-  // The same recipe, of its settings alone. Null: the task has none (Recipe::settings).
-  data::Recipe (*recipe_again)(const Json& settings) = nullptr;
-  // How a batch is padded; `facts`: what the recipe's survey found. Null: samples are blocks of one length.
-  data::PaddingOptions (*padding)(const TaskInput& input, const Json& facts) = nullptr;
-  // Whether the samples of a training batch stand in one row, without padding. Null: they do not.
-  bool (*joins_samples)(const TaskInput& input) = nullptr;
-  // Which tokens of a sample are hidden. Null: none.
-  data::MaskingOptions (*masking)(const TaskInput& input) = nullptr;
-  // How images become a batch, where samples are such. Null: they are not.
-  images::Preprocessor (*preprocessor)(const TaskInput& input) = nullptr;
+  std::function<data::Recipe(const TaskInput& input)> recipe = nullptr;  // every row has one
+  // The same recipe, of its settings alone. Not set: the task has none (Recipe::settings).
+  std::function<data::Recipe(const Json& settings)> recipe_again = nullptr;
+  // How a batch is padded; `facts`: what the recipe's survey found. Not set: samples are blocks of one length.
+  std::function<data::PaddingOptions(const TaskInput& input, const Json& facts)> padding = nullptr;
+  // Whether the samples of a training batch stand in one row, without padding. Not set: they do not.
+  std::function<bool(const TaskInput& input)> joins_samples = nullptr;
+  // Which tokens of a sample are hidden. Not set: none.
+  std::function<data::MaskingOptions(const TaskInput& input)> masking = nullptr;
+  // How images become a batch, where samples are such. Not set: they are not.
+  std::function<images::Preprocessor(const TaskInput& input)> preprocessor = nullptr;
   // Tokens of the longest sample, where batches are padded.
-  int64_t (*longest)(const TaskInput& input) = nullptr;
+  std::function<int64_t(const TaskInput& input)> longest = nullptr;
   std::string_view length_flag = "max_seq_length";  // limits `longest`
   double peers_learning_rate =
       0;  // default of the script that the flags come from, where it is not the Trainer's
-  // Of the longest target that a decoder reads. Null: what it reads is as long as the sample.
-  int64_t (*longest_target)(const TaskInput& input) = nullptr;
-  // Keys of config.json that follow from the data (labels). Null: none do.
-  Json (*config_changes)(const Json& facts) = nullptr;
-  // What evaluation keeps and reports; `facts` are null before the data are prepared (a dry run). Null: the
+  // Of the longest target that a decoder reads. Not set: what it reads is as long as the sample.
+  std::function<int64_t(const TaskInput& input)> longest_target = nullptr;
+  // Keys of config.json that follow from the data (labels). Not set: none do.
+  std::function<Json(const Json& facts)> config_changes = nullptr;
+  // What evaluation keeps and reports; `facts` are null before the data are prepared (a dry run). Not set: the
   // loss alone.
-  Scoring (*scoring)(const TaskInput& input, const Json& facts) = nullptr;
-  std::unique_ptr<Scorer> (*scorer)(const ScorerInput& input) = nullptr;  // there is one where `scoring` is
+  std::function<Scoring(const TaskInput& input, const Json& facts)> scoring = nullptr;
+  std::function<std::unique_ptr<Scorer>(const ScorerInput& input)> scorer =
+      nullptr;  // there is one where `scoring` is
 
   bool built() const { return recipe != nullptr; }
 };
 
-// In the order of Task.
-const std::vector<TaskRow>& task_table();
+// In the order of Task: hftrain's own, then those that plug-ins describe.
+const std::deque<TaskRow>& task_table();
 const TaskRow& row_of(Task task);
+// Behind the others; before the first thread. Gives it its number.
+void add_row(TaskRow row);
 // By any of its names; nothing when there is no such task.
 std::optional<Task> task_named(std::string_view name);
 

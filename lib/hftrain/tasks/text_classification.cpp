@@ -20,6 +20,7 @@
 #include "hftrain/tasks/label_set.h"
 #include "hftrain/tasks/model_labels.h"
 #include "hftrain/tasks/padded_sequences.h"
+#include "hftrain/tasks/pair_encoder.h"
 #include "hftrain/tasks/task_table.h"
 
 namespace hftrain::tasks {
@@ -27,9 +28,7 @@ namespace {
 
 constexpr const char* kLabel = "label";
 constexpr int64_t kDefaultLength = 128;  // tokens
-
-// In the order in which a rule gives them.
-enum Column : size_t { kFirstText, kSecondText, kLabelCell, kColumns };
+constexpr size_t kColumns = 3;           // in the order of pair_encoder.h
 
 struct GlueTask {
   const char *name, *first, *second;  // second null: one text
@@ -98,66 +97,10 @@ data::ColumnRule column_rule(const std::optional<GlueTask>& glue, data::Split sp
           .dispensable = needs_label ? std::vector<size_t>() : std::vector<size_t>{kLabelCell}};
 }
 
-std::string_view text_of(const data::Records& records, size_t row, size_t column) {
-  const data::Value value = records.value(row, column);
-  if (value.kind() == data::ValueKind::kText) return value.text();
-  throw Error(ExitCode::kData, column == kFirstText ? "the first text of a row is no string"
-                                                    : "the second text of a row is no string")
-      .where(records.where(row))
-      .why(std::string("it is ") + data::kind_name(value.kind()))
-      .hint("name the columns of the texts sentence1 and sentence2");
-}
-
 int64_t longest(const TaskInput& input) {
   const int64_t asked = input.arguments.data.max_seq_length.value_or(kDefaultLength);
   return std::min(asked, input.tokenizer_max_length.value_or(asked));
 }
-
-class PairEncoder final : public data::Encoder {
- public:
-  PairEncoder(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, int64_t max_length,
-              std::optional<LabelSet> labels)
-      : tokenizer_(std::move(tokenizer)), labels_(std::move(labels)) {
-    options_.truncation =
-        tokenizer::Truncation{.max_length = max_length, .from_left = tokenizer_->truncates_from_left()};
-  }
-
-  data::FeatureSchema schema() const override {
-    data::FeatureSchema schema = {{data::kInputIds, data::FeatureType::kTokenIds},
-                                  {"token_type_ids", data::FeatureType::kInteger}};
-    if (labels_)
-      schema.push_back({"labels", labels_->kind() == LabelSet::Kind::kClasses ? data::FeatureType::kInteger
-                                                                              : data::FeatureType::kFloat});
-    return schema;
-  }
-
-  void encode(const data::Records& records, data::Features& features) const override {
-    tokenizer::TokenRow tokens;
-    for (size_t row = 0; row < records.rows(); ++row) {
-      encode_texts(records, row, tokens);
-      append(tokens.ids, features.columns[0]);
-      append(tokens.type_ids, features.columns[1]);
-      if (labels_) labels_->add(records, row, kLabelCell, features.columns[2]);
-    }
-  }
-
- private:
-  void encode_texts(const data::Records& records, size_t row, tokenizer::TokenRow& tokens) const {
-    tokenizer::EncodeInput input{text_of(records, row, kFirstText)};
-    if (records.value(row, kSecondText).kind() != data::ValueKind::kNull)
-      input.second = text_of(records, row, kSecondText);
-    tokenizer_->encode_row(input, options_, tokens);
-  }
-
-  static void append(const std::vector<int32_t>& numbers, data::FeatureValues& column) {
-    column.integers.insert(column.integers.end(), numbers.begin(), numbers.end());
-    column.lengths.push_back(static_cast<int32_t>(numbers.size()));
-  }
-
-  std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;
-  tokenizer::EncodeOptions options_;
-  std::optional<LabelSet> labels_;  // nothing: rows have none (test data)
-};
 
 data::Recipe classification_recipe(const TaskInput& input) {
   const std::optional<GlueTask> glue = glue_task(input);
@@ -182,7 +125,10 @@ data::Recipe classification_recipe(const TaskInput& input) {
                        const Json& facts) -> std::unique_ptr<data::Encoder> {
     std::optional<LabelSet> labels;
     if (split != data::Split::kTest) labels = LabelSet::from_json(facts);
-    return std::make_unique<PairEncoder>(std::move(tokenizer), max_length, std::move(labels));
+    return pair_encoder(
+        std::move(tokenizer),
+        {.max_length = max_length, .hint = "name the columns of the texts sentence1 and sentence2"},
+        std::move(labels));
   };
   return recipe;
 }

@@ -15,10 +15,12 @@
 #include "hftrain/base/json.h"
 #include "hftrain/plan/plugin_file.h"
 #include "hftrain/plugin/plugin.h"
+#include "hftrain/tasks/described_task.h"
 #include "hftrain/trainer/plugin_callback.h"
 #include "hftrain/trainer/plugin_family.h"
 #include "hftrain/trainer/plugin_guard.h"
 #include "hftrain/trainer/plugin_loss.h"
+#include "hftrain/trainer/plugin_metrics.h"
 #include "hftrain/trainer/plugin_reporter.h"
 
 namespace hftrain::trainer {
@@ -134,6 +136,26 @@ void add_families(const plan::PluginPlan& plugin, Registry& registry) {
                       family.name, std::move(family.member));
 }
 
+// What is planned by its description is measured by what is registered.
+void check_measures(const plan::PluginPlan& plugin, const Registry& registry) {
+  if (!registry.measures.empty()) require_torch(plugin, "metrics");
+  std::set<std::string> left;
+  for (const tasks::TaskDescription& task : tasks::described_tasks()) {
+    if (!task.metrics.empty()) left.insert(task.name);
+  }
+  for (const auto& measure : registry.measures) {
+    if (left.erase(measure.name) == 1) continue;
+    throw unusable_plugin(ExitCode::kUsage, plugin)
+        .why("it registers metrics of the task '" + measure.name +
+             "', and describes none of it, or registers them twice")
+        .hint("HFTRAIN_TASK with this name and its metrics, once");
+  }
+  if (!left.empty())
+    throw unusable_plugin(ExitCode::kUsage, plugin)
+        .why("it describes metrics of the task '" + *left.begin() + "' and does not register them")
+        .hint("registry.metrics(\"" + *left.begin() + "\", …)");
+}
+
 // Checkpoints keep the states of callbacks by their names.
 void check_names(const plan::RunPlan& plan, const Registry& registry) {
   std::set<std::string> names = {"TrainerControl", "EarlyStoppingCallback"};
@@ -146,6 +168,10 @@ void check_names(const plan::RunPlan& plan, const Registry& registry) {
 }
 
 }  // namespace
+
+void learn_task(const plan::PluginPlan& plugin) {
+  check_file(plugin);
+}
 
 void load_families(const plan::PluginPlan& plugin) {
   check_file(plugin);
@@ -168,6 +194,7 @@ Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& 
   };
   check_names(plan, registry);
   check_families(*plan.plugin, registry);
+  check_measures(*plan.plugin, registry);
   for (auto& registered : registry.callbacks) {
     PluginPart callback = part("callback", registered.name);
     std::unique_ptr<plugin::Callback> made = callback.call("being made", [&] {
@@ -183,6 +210,12 @@ Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& 
     extensions.reporters.push_back(plugin_reporter(std::move(named), std::move(reporter), run));
   }
   add_families(*plan.plugin, registry);
+  const tasks::TaskDescription* task = tasks::description_of(plan.data.task);
+  for (auto& measure : registry.measures) {
+    if (task != nullptr && task->name == measure.name)
+      extensions.metrics = plugin_metrics(part("metrics of the task", measure.name),
+                                          std::move(measure.member), task->metrics, plan.model.config);
+  }
   for (auto& loss : registry.losses)
     extensions.loss = plugin_loss(part("loss", loss.name), std::move(loss.member));
   return extensions;

@@ -8,6 +8,7 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/tasks/described_task.h"
 #include "hftrain/tasks/task_table.h"
 #include "launcher/front/smoke_data.h"
 #include "support/catch.h"
@@ -69,6 +70,22 @@ TEST_CASE(
   CHECK(child_of({"--task", "mlm", "--max_seq_length", "32"}).arguments.data.max_seq_length == 32);
   CHECK(child_of({"--task", "seq2seq"}).arguments.data.max_source_length == 64);
   CHECK(child_of({"--task", "question-answering"}).arguments.data.doc_stride == 16);
+}
+
+TEST_CASE("rows of a plug-in's task are the user's, and its model has its head") {
+  tasks::add_described_task(
+      R"({"name": "of-smoke", "head": "causal_lm", "text": "a", "labels": {"column": "b", "kind": "text"}})",
+      "the test");
+  const Words words = {"--task", "of-smoke", "--plugin", "/lib/mine.so"};
+  const arguments::Arguments child = child_of(words).arguments;
+  CHECK(child.run.task == "of-smoke");
+  CHECK_NOTHROW(architectures::Architecture::from_scratch(
+      child.model.model_type.value(), child.model.config_overrides.value(), architectures::Head::kCausalLm));
+  CHECK(child.data.max_seq_length == 64);
+  CHECK(child.data.max_train_samples == 2000);
+  Words without = words;
+  without.insert(without.end(), {"--smoke", "--output_dir", "/out"});
+  CHECK_REFUSED(smoke_setting(parsed(without), 0), "a smoke run makes up no rows for the task of a plug-in");
 }
 
 TEST_CASE("samples of tasks whose data are not copied are counted, and fewer stay fewer") {

@@ -46,7 +46,8 @@ std::vector<Flag> run_flags() {
       {.name = "task",
        .slot = at<&Arguments::run, &RunArguments::task>,
        .help = "Kind of training.",
-       .note = "Unset: clm. translation_xx_to_yy is translation with these languages.",
+       .note = "Unset: clm. translation_xx_to_yy is translation with these languages. With plugin also the "
+               "name of a task that it describes.",
        .choices = {{"clm"},
                    {"sft"},
                    {"mlm"},
@@ -57,7 +58,8 @@ std::vector<Flag> run_flags() {
                    {"image-classification"},
                    {"summarization"},
                    {"translation"}},
-       .common = true},
+       .common = true,
+       .words_of_file = "plugin"},
   };
 }
 

@@ -1,0 +1,43 @@
+// A task that a plug-in describes in an inert text (plugin/task.h): the columns of its rows, the model's head and what is measured,
+// as a JSON object, so that the front program prepares its data without loading anything.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hftrain/architectures/head.h"
+#include "hftrain/tokenizer/encoding.h"
+
+namespace hftrain::tasks {
+
+struct TaskDescription {
+  enum class Labels {
+    kName,       // of a row: a class
+    kNames,      // of a row: several classes at once
+    kNumber,     // of a row: a regression
+    kNumbers,    // of a row: a regression of several
+    kWordNames,  // one for each word of a row
+    kText,       // that is to follow the text of a row
+  };
+
+  std::string name;
+  architectures::Head head = architectures::Head::kSequenceClassification;
+  std::vector<std::string> texts;  // one column or two; of kWordNames it holds lists of words
+  Labels labels = Labels::kName;
+  std::vector<std::string> label_columns;  // one; of kNumbers perhaps one for each
+  std::vector<std::string> names;  // of labels, by number; empty: training rows say them, or there are none
+  int64_t max_length = 0;          // tokens of a sample, where --max_seq_length does not say it
+  tokenizer::TruncationStrategy truncation = tokenizer::TruncationStrategy::kLongestFirst;
+  bool pads_to_length = false;       // where --pad_to_max_length does not say it
+  std::string metric;                // of hftrain's table; empty: that of the head is the only one
+  std::vector<std::string> metrics;  // that the plug-in computes
+  bool keeps_scores = false;         // of kName: what is judged are all scores, not the best label
+  std::string pipeline;              // what the card of its models calls it
+};
+
+// `origin` names the file. Error (kUsage) where the text is no description, one for each key.
+TaskDescription read_task_description(const std::string& text, const std::string& origin);
+
+}  // namespace hftrain::tasks

@@ -1,0 +1,46 @@
+# Faults of tasks that plug-ins describe.
+
+RUNS = "runs: tasks of plug-ins do what their page says"
+
+fault("a worker reads a plan before it knows the task that the plan's plug-in describes",
+      "apps/hftrain-worker/run_rank.cpp", "if (const auto plugin = plan::plugin_of_plan(plan)) trainer::learn_task(*plugin);", "",
+      tests=[RUNS],
+      says=r"a_task_is_learned|ended with|FAILED", seconds=900)
+
+fault("a stream of described labels has nothing to pad by, since nothing was prepared",
+      "launcher/front/data_stage.cpp",
+      "if (prepared && prepared->facts.is_null()) prepared->facts = request.recipe.facts;  // nothing was prepared", "",
+      tests=[RUNS],
+      says=r"ended with|FAILED|the losses of the rows in their order", seconds=900)
+
+fault("beside a plug-in every flag takes every word",
+      "lib/hftrain/arguments/merge.cpp", "given_.count(raw.flag->words_of_file) > 0", 'given_.count("plugin") > 0',
+      tests=["arguments: beside a plug-in, which may describe a task, every name of a task is taken"],
+      says=r"'poetry' is not one of")
+
+fault("labels of another kind than the described one are trained on",
+      "lib/hftrain/tasks/described_recipe.cpp", "if (found.kind() == kind_of(task.labels)) return found;", "return found;",
+      tests=["tasks: rows that are not as described are refused with the name of what is missing or wrong"],
+      says=r"the labels are not those that the plug-in describes|other")
+
+fault("labels that a description names are looked for in the rows",
+      "lib/hftrain/tasks/described_recipe.cpp", "if (task.labels == Labels::kText || !recipe.facts.is_null()) return recipe;",
+      "if (task.labels == Labels::kText) return recipe;",
+      tests=["tasks: rows whose labels are described can be streamed, by a recipe that is made again of its settings"],
+      says=r"recipe\.settings\.is_null")
+
+fault("what follows a text is learned together with the text",
+      "lib/hftrain/tasks/continuation_encoder.cpp", "std::fill_n(labels.begin(), std::min(given, labels.size()), kOfTheText);", "",
+      tests=["tasks: of a text and what is to follow it only what follows has labels"],
+      says=r"labels\.at\(i\) == ")
+
+fault("a class of kept scores is the first one",
+      "lib/hftrain/tasks/class_scorer.cpp", "best.push_back(std::max_element(row.begin(), row.end()) - row.begin());",
+      "best.push_back(row.begin() - row.begin());",
+      tests=["tasks: kept scores of classes are judged by the largest, and several numbers one by one"],
+      says=r'"accuracy", 0\.5')
+
+fault("a plug-in reports what its description does not name",
+      "lib/hftrain/trainer/plugin_metrics.cpp", "if (std::ranges::find(described, name) == described.end())", "if (name.empty())",
+      tests=["trainer: metrics come in the described order, and what is not described ends the run in words"],
+      says=r"it gives 'c'")
