@@ -138,6 +138,13 @@ TEST_CASE("each key of a description is refused in words when it says what canno
             "its key 'metric' is \"mse\" | of labels of the kind name: accuracy, precision, recall, f1"},
            {"/metrics", {"a b"}, "its key 'metrics' is \"a b\" | names without spaces"},
            {"/metrics", {"loss"}, "its key 'metrics' is \"loss\" | another name"},
+           {"/metrics", {"samples"}, "its key 'metrics' is \"samples\" | another name"},
+           {"/metrics",
+            {"mem_cpu_alloc_delta"},
+            "its key 'metrics' is \"mem_cpu_alloc_delta\" | another name"},
+           {"/metrics", {"accuracy"}, "its key 'metrics' is \"accuracy\" | another name"},
+           {"/metric", "glue/mrpc",
+            "its key 'metric' is \"glue/mrpc\" | of labels of the kind name: accuracy"},
            {"/keeps", "all", "its key 'keeps' is \"all\" | best or scores"},
            {"/pipeline", 1, "its key 'pipeline' is 1 | a text"},
            {"/columns", 1, "there is no key 'columns' | the keys are name, head, text, labels"}}) {
@@ -163,6 +170,11 @@ TEST_CASE("each key of a description is refused in words when it says what canno
   CHECK(refusal_of(tags.dump()).empty());
   CHECK_THAT(refusal_of(with(tags, "/metric", "f1").dump()),
              Catch::Contains("that of this head is always reported"));
+  CHECK_THAT(refusal_of(with(tags, "/metrics", {"f1"}).dump()),
+             Catch::Contains("evaluation reports this one itself"));
+  CHECK(refusal_of(with(pairs(), "/metrics", {"f1"}).dump()).empty());  // accuracy is what it reports
+  CHECK_THAT(refusal_of(with(with(pairs(), "/metric", "f1"), "/metrics", {"f1"}).dump()),
+             Catch::Contains("evaluation reports this one itself"));
 }
 
 TEST_CASE("a described task is one of the table, once, and takes nobody's name") {
@@ -424,6 +436,48 @@ TEST_CASE("a run that does not train takes the labels of its model, where they a
   fixture.input.model_config["problem_type"] = "multi_label_classification";
   CHECK_REFUSED(fixture.row.recipe(fixture.input),
                 "the model was trained for other labels than the plug-in describes");
+}
+
+TEST_CASE("a model that is only judged has the labels that the description names, number by number") {
+  DescribedFixture fixture(with(pairs(), "/labels/names", {"yes", "no"}));
+  fixture.input.trains = false;
+  const auto refused = [&](const Json& numbers, const char* why) {
+    fixture.input.model_config["label2id"] = numbers;
+    CHECK_REFUSED(fixture.row.recipe(fixture.input),
+                  "the model was trained for other labels than the plug-in describes");
+    CHECK_REFUSED(fixture.row.recipe(fixture.input), why);
+  };
+  refused({{"no", 0}, {"yes", 1}}, "its label 0 is 'no', and those of --task");
+  refused({{"yes", 0}, {"no", 1}, {"perhaps", 2}}, "its label 2 is 'perhaps', and those of --task");
+  refused({{"yes", 0}}, "described with 'no' there");
+  fixture.input.trains = true;  // it learns others
+  CHECK_NOTHROW(fixture.row.recipe(fixture.input));
+  fixture.input.trains = false;
+  fixture.input.model_config["label2id"] = {{"yes", 0}, {"no", 1}};
+  CHECK_NOTHROW(fixture.row.recipe(fixture.input));
+  fixture.input.model_config["problem_type"] = "multi_label_classification";
+  CHECK_REFUSED(fixture.row.recipe(fixture.input), "its labels are lists of classes");
+
+  DescribedFixture numbers(with(pairs(), "/labels", {{"column", {"x", "y"}}, {"kind", "numbers"}}));
+  numbers.input.trains = false;
+  numbers.input.model_config.update({{"problem_type", "regression"}, {"label2id", {{"x", 0}, {"y", 1}}}});
+  CHECK_NOTHROW(numbers.row.recipe(numbers.input));
+  numbers.input.model_config["label2id"] = {{"y", 0}, {"x", 1}};
+  CHECK_REFUSED(numbers.row.recipe(numbers.input), "its label 0 is 'y'");
+}
+
+TEST_CASE("a metric of two classes is refused for three before anything is trained") {
+  DescribedFixture fixture(with(pairs(), "/metric", "f1"));
+  const auto facts = [](const ListOfNames& names) {
+    return LabelSet::named(LabelSet::Kind::kClasses, names).to_json_value();
+  };
+  CHECK_NOTHROW(fixture.row.scoring(fixture.input, facts({"no", "yes"})));
+  CHECK_REFUSED(fixture.row.scoring(fixture.input, facts({"no", "perhaps", "yes"})),
+                "the metric f1 is of two classes");
+  DescribedFixture several(
+      with(with(pairs(), "/labels", {{"column", "topics"}, {"kind", "names"}}), "/metric", "f1"));
+  const Json of_several = LabelSet::named(LabelSet::Kind::kMultiLabel, {"a", "b", "c"}).to_json_value();
+  CHECK_NOTHROW(several.row.scoring(several.input, of_several));  // each is a question of its own
 }
 
 }  // namespace

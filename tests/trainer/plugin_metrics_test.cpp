@@ -19,10 +19,16 @@ JudgedOutputs outputs_of_two() {
           .labels = {{"labels", at::tensor({1, 1}, at::kLong)}}};
 }
 
+tasks::TaskDescription measured(std::vector<std::string> metrics) {
+  tasks::TaskDescription task;
+  task.metrics = std::move(metrics);
+  return task;
+}
+
 OwnMetrics giving(plugin::Metrics given) {
   return plugin_metrics(
-      kMeasuring, [given = std::move(given)](const plugin::JudgedSplit&) { return given; }, {"b", "a"},
-      Json::object());
+      kMeasuring, [given = std::move(given)](const plugin::JudgedSplit&) { return given; },
+      measured({"b", "a"}), Json::object());
 }
 
 TEST_CASE("a plug-in's metrics see predictions, labels and what these are called") {
@@ -31,8 +37,12 @@ TEST_CASE("a plug-in's metrics see predictions, labels and what these are called
             {"names", split.label_names == std::vector<std::string>{"no", "yes"} ? 1 : 0}};
   };
   const Json config = {{"id2label", {{"1", "yes"}, {"0", "no"}}}};
-  CHECK(plugin_metrics(kMeasuring, measure, {"names", "right"}, config)(outputs_of_two()) ==
+  tasks::TaskDescription task = measured({"names", "right"});
+  CHECK(plugin_metrics(kMeasuring, measure, task, config)(outputs_of_two()) ==
         Results{{"names", 1}, {"right", 1}});
+  task.labels = tasks::TaskDescription::Labels::kText;  // what a config holds says nothing of tokens
+  CHECK(plugin_metrics(kMeasuring, measure, task, config)(outputs_of_two()) ==
+        Results{{"names", 0}, {"right", 1}});
 }
 
 TEST_CASE("metrics come in the described order, and what is not described ends the run in words") {
@@ -40,6 +50,7 @@ TEST_CASE("metrics come in the described order, and what is not described ends t
   CHECK_REFUSED(giving({{"a", 1}})(outputs_of_two()), "it gives no 'b', which its description names");
   CHECK_REFUSED(giving({{"a", 1}, {"b", 2}, {"c", 3}})(outputs_of_two()),
                 "it gives 'c', and its description names b, a");
+  CHECK_REFUSED(giving({{"a", 1}, {"b", 2}, {"a", 3}})(outputs_of_two()), "it gives a metric twice");
   CHECK_REFUSED(giving({})(outputs_of_two()), "the metrics of the task 'tags', measuring, /p/mine.so");
 }
 

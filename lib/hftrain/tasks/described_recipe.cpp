@@ -100,17 +100,51 @@ data::Recipe recipe_of_rows(const DescribedRows& rows) {
   return recipe;
 }
 
+Error other_labels(const TaskDescription& task, const TaskInput& input, const std::string& there,
+                   const std::string& described) {
+  return Error(ExitCode::kData, "the model was trained for other labels than the plug-in describes")
+      .where(input.arguments.model.model_name_or_path.value_or("--model_name_or_path"))
+      .why(there + ", and those of --task " + task.name + " are " + described)
+      .hint("a model that was trained for this task, or train it with --do_train");
+}
+
+// Numbers have one kind in config.json, however many they are.
+void check_kind_of_model(const TaskDescription& task, const TaskInput& input, LabelSet::Kind kind) {
+  const bool numbers = task.labels == Labels::kNumbers;
+  if (kind == (numbers ? LabelSet::Kind::kRegression : kind_of(task.labels))) return;
+  throw other_labels(task, input, "its labels are " + std::string(words_of(kind)),
+                     words_of(kind_of(task.labels)));
+}
+
 // Of a run that does not train.
 std::optional<Json> labels_kept(const TaskDescription& task, const TaskInput& input) {
   const std::optional<LabelSet> kept = labels_of_model(input);
   if (!kept) return std::nullopt;
   if (task.labels == Labels::kWordNames) return TagSet(kept->names()).to_json_value();
-  if (kept->kind() == kind_of(task.labels)) return kept->to_json_value();
-  throw Error(ExitCode::kData, "the model was trained for other labels than the plug-in describes")
-      .where(input.arguments.model.model_name_or_path.value_or("--model_name_or_path"))
-      .why("its labels are " + std::string(words_of(kept->kind())) + ", and those of --task " + task.name +
-           " are " + words_of(kind_of(task.labels)))
-      .hint("a model that was trained for this task, or train it with --do_train");
+  check_kind_of_model(task, input, kept->kind());
+  return kept->to_json_value();
+}
+
+std::string called(const std::vector<std::string>& names, size_t number) {
+  return number < names.size() ? "'" + names[number] + "'" : "none";
+}
+
+// A model that is only judged says its labels by number, and so does the description: one of them would be taken for another.
+void check_labels_of_model(const TaskDescription& task, const TaskInput& input) {
+  if (input.trains || !input.has_head) return;
+  Json config = input.model_config;
+  const std::optional<LabelSet> of_model = LabelSet::of_config(config);
+  const bool says_kind =
+      task.labels != Labels::kWordNames && config.value("problem_type", Json()).is_string();
+  if (of_model && says_kind) check_kind_of_model(task, input, of_model->kind());
+  config.erase("problem_type");  // numbers are named, too
+  const std::optional<LabelSet> named = LabelSet::of_config(config);
+  if (!named || named->names() == task.names) return;
+  const std::vector<std::string>& names = named->names();
+  size_t first = 0;
+  while (first < names.size() && first < task.names.size() && names[first] == task.names[first]) ++first;
+  throw other_labels(task, input, "its label " + std::to_string(first) + " is " + called(names, first),
+                     "described with " + called(task.names, first) + " there");
 }
 
 }  // namespace
@@ -133,7 +167,11 @@ data::Recipe described_recipe(const TaskDescription& task, const TaskInput& inpu
     if (of_model && task.names.empty()) rows.of_model = of_model->names();
   }
   data::Recipe recipe = recipe_of_rows(rows);
-  if (task.labels == Labels::kText || !recipe.facts.is_null()) return recipe;
+  if (task.labels == Labels::kText) return recipe;
+  if (!recipe.facts.is_null()) {
+    check_labels_of_model(task, input);
+    return recipe;
+  }
   recipe.settings = nullptr;
   if (auto kept = labels_kept(task, input)) {
     recipe.facts = *std::move(kept);

@@ -48,6 +48,17 @@ Json config_of_labels(const TaskDescription& task, const Json& labels) {
                                            : LabelSet::from_json(labels).config_changes();
 }
 
+// Before anything is trained that the first evaluation would end.
+void check_two_classes(const TaskDescription& task, const LabelSet& labels) {
+  const bool of_two = task.metric == "precision" || task.metric == "recall" || task.metric == "f1";
+  if (!of_two || labels.kind() != LabelSet::Kind::kClasses || labels.size() == 2) return;
+  throw Error(ExitCode::kUsage, "the metric " + task.metric + " is of two classes")
+      .where("--task " + task.name)
+      .why("the plug-in describes it with this metric, and there are " + std::to_string(labels.size()) +
+           " labels")
+      .hint("accuracy or matthews_correlation in the description, or a metric that the plug-in registers");
+}
+
 // What hftrain judges by itself; `labels` are null before the data are read.
 Scoring scoring_of_head(const TaskDescription& task, const TaskInput& input, const Json& labels) {
   if (task.labels == Labels::kText) return token_scoring();
@@ -56,11 +67,13 @@ Scoring scoring_of_head(const TaskDescription& task, const TaskInput& input, con
         {.tags = labels.is_null() ? std::vector<std::string>() : TagSet::from_json(labels).names(),
          .pads_on_left = input.pads_on_left,
          .longest = longest_described(task, input)});
-  if (!labels.is_null())
+  if (!labels.is_null()) {
+    check_two_classes(task, LabelSet::from_json(labels));
     return class_scoring({.metric = task.metric,
                           .labels = LabelSet::from_json(labels),
                           .predictions_file = "predict_results.txt",
                           .keeps_scores = task.keeps_scores});
+  }
   Scoring scoring;
   const metrics::MetricEntry& metric = metrics::find_metric(task.metric);
   scoring.metrics.assign(metric.keys.begin(), metric.keys.end());

@@ -16,6 +16,9 @@ using Labels = TaskDescription::Labels;
 
 constexpr int64_t kUsualLength = 128, kMostLength = int64_t{1} << 20;  // tokens
 constexpr size_t kMostNames = 100'000;
+// What evaluation says of itself.
+constexpr std::string_view kOtherRecords[] = {
+    "loss", "runtime", "samples", "samples_per_second", "steps_per_second", "model_preparation_time"};
 
 // What a head is trained to say, by the word of `kind`.
 struct LabelWord {
@@ -24,14 +27,15 @@ struct LabelWord {
   Labels labels;
   std::string_view metric;  // where none is named; empty: it is not chosen
   std::string_view pipeline;
+  std::string_view judged_by = metric;  // of hftrain's table, where none is named
 };
 constexpr LabelWord kLabelWords[] = {
     {Head::kSequenceClassification, "name", Labels::kName, "accuracy", "text-classification"},
     {Head::kSequenceClassification, "names", Labels::kNames, "f1", "text-classification"},
     {Head::kSequenceClassification, "number", Labels::kNumber, "mse", "text-classification"},
     {Head::kSequenceClassification, "numbers", Labels::kNumbers, "mse", "text-classification"},
-    {Head::kTokenClassification, "names", Labels::kWordNames, "", "token-classification"},
-    {Head::kCausalLm, "text", Labels::kText, "", "text-generation"},
+    {Head::kTokenClassification, "names", Labels::kWordNames, "", "token-classification", "seqeval"},
+    {Head::kCausalLm, "text", Labels::kText, "", "text-generation", "accuracy"},
 };
 
 struct TruncationWord {
@@ -158,7 +162,8 @@ class DescriptionReader : private DescriptionKeys {
     if (json_.contains("metric")) task.metric = read_metric(*row);
     if (json_.contains("metrics")) {
       task.metrics = texts(json_["metrics"], "metrics", kMostNames);
-      for (const std::string& name : task.metrics) plain_name(name);
+      const std::string_view by = task.metric.empty() ? row->judged_by : std::string_view(task.metric);
+      for (const std::string& name : task.metrics) plain_name(name, metrics::find_metric(by).keys);
     }
     const Json keeps = json_.value("keeps", Json("best"));
     const bool scores = keeps == "scores";
@@ -168,11 +173,12 @@ class DescriptionReader : private DescriptionKeys {
     task.keeps_scores = scores;
   }
 
-  // As log records call them behind eval_.
-  void plain_name(const std::string& name) const {
+  // As log records call them behind eval_, beside those that hftrain reports.
+  template <typename Keys>
+  void plain_name(const std::string& name, const Keys& reported) const {
     const bool plain = std::ranges::all_of(name, [](unsigned char c) { return c > ' ' && c != 0x7f; });
-    const bool taken =
-        name == "loss" || name == "runtime" || name == "samples_per_second" || name == "steps_per_second";
+    const bool taken = std::ranges::find(kOtherRecords, name) != std::end(kOtherRecords) ||
+                       name.starts_with("mem_") || std::ranges::find(reported, name) != reported.end();
     if (!plain) throw bad_key("metrics", '"' + name + '"', "names without spaces");
     if (taken) throw bad_key("metrics", '"' + name + '"', "another name: evaluation reports this one itself");
   }
@@ -184,7 +190,8 @@ class DescriptionReader : private DescriptionKeys {
     const metrics::MetricInput input = metrics::find_metric(row.metric).input;
     std::vector<std::string> known;
     for (const metrics::MetricEntry& entry : metrics::metric_table()) {
-      if (entry.input == input) known.emplace_back(entry.name);
+      const bool of_glue = entry.name.find('/') != entry.name.npos;
+      if (entry.input == input && !of_glue) known.emplace_back(entry.name);
     }
     if (std::ranges::find(known, name) != known.end()) return name;
     throw bad_key("metric", '"' + name + '"',

@@ -214,7 +214,7 @@ Extensions load_plugin(const plan::RunPlan& plan, const runtime::WorkerContext& 
   for (auto& measure : registry.measures) {
     if (task != nullptr && task->name == measure.name)
       extensions.metrics = plugin_metrics(part("metrics of the task", measure.name),
-                                          std::move(measure.member), task->metrics, plan.model.config);
+                                          std::move(measure.member), *task, plan.model.config);
   }
   for (auto& loss : registry.losses)
     extensions.loss = plugin_loss(part("loss", loss.name), std::move(loss.member));

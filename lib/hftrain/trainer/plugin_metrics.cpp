@@ -11,9 +11,13 @@
 namespace hftrain::trainer {
 namespace {
 
+using Labels = tasks::TaskDescription::Labels;
+
 // By number, as config.json has them.
-std::vector<std::string> label_names_of(const Json& config) {
+std::vector<std::string> label_names_of(Labels labels, const Json& config) {
   std::vector<std::string> names;
+  if (labels == Labels::kNumber || labels == Labels::kText)
+    return names;  // it may hold names that nobody gave
   const auto by_number = config.find("id2label");
   if (by_number == config.end() || !by_number->is_object()) return names;
   for (size_t i = 0; i < by_number->size(); ++i) {
@@ -37,15 +41,16 @@ std::vector<std::pair<std::string, double>> in_described_order(const plugin::Met
     if (std::ranges::find(described, name) == described.end())
       throw std::runtime_error("it gives '" + name + "', and its description names " + join(described, ", "));
   }
+  if (given.size() != described.size()) throw std::runtime_error("it gives a metric twice");
   return ordered;
 }
 
 }  // namespace
 
-OwnMetrics plugin_metrics(PluginPart part, plugin::Measure measure, std::vector<std::string> described,
+OwnMetrics plugin_metrics(PluginPart part, plugin::Measure measure, const tasks::TaskDescription& task,
                           const Json& model_config) {
-  return [part = std::move(part), measure = std::move(measure), described = std::move(described),
-          names = label_names_of(model_config)](const JudgedOutputs& all) {
+  return [part = std::move(part), measure = std::move(measure), described = task.metrics,
+          names = label_names_of(task.labels, model_config)](const JudgedOutputs& all) {
     const auto labels = all.labels.find("labels");
     if (labels == all.labels.end()) return std::vector<std::pair<std::string, double>>();
     return part.call("measuring", [&] {
