@@ -45,6 +45,7 @@ ADDED = {
     ("lib/hftrain/tasks/token_classification.cpp", "the column '"): COLUMNS,
     ("lib/hftrain/data/column_choice.cpp", "there is no column '"): ("chosen_columns adds the file", {"where"}),
     ("lib/hftrain/tasks/continuation_encoder.cpp", "no row has a token that is to follow"): ROWS,
+    ("lib/hftrain/tasks/continuation_encoder.cpp", "no row has a text that is to follow"): ROWS,
     ("lib/hftrain/tasks/described_rows.cpp", "there is no column '"): COLUMNS,
     ("lib/hftrain/tasks/described_recipe.cpp", "the labels are not those that the plug-in describes"): ROWS,
     ("lib/hftrain/tasks/instruction_encoder.cpp", "no row has a token that counts"): ROWS,

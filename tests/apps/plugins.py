@@ -402,6 +402,8 @@ def other_kinds_of_labels_train(plugins, folder):
         losses, results = losses_of(output), runs.read_json(output, "eval_results.json")
         expect(len(losses) == 30 and losses[-1] < losses[0], f"{name}: it learns", losses)
         expect(metric in results, f"{name}: it is judged", results)
+        judged = metric.replace("eval", "predict") in runs.read_json(output, "predict_results.json")
+        expect(judged == (name != "sizes"), f"{name}: predictions are judged where labels of test rows are read", output)
     said = predictions_of(os.path.join(folder, "sizes-run"))
     expect(len(said) == 32 and said[0].startswith("0\t[") and said[0].count(",") == 1, "two numbers a row", said)
 

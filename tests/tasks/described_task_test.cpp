@@ -1,6 +1,7 @@
 // Tasks that plug-ins describe: what a description may say, and that its rows become what those of hftrain's own tasks become.
 #include "hftrain/tasks/described_task.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "hftrain/tasks/described_recipe.h"
@@ -336,6 +337,59 @@ TEST_CASE("of a text and what is to follow it only what follows has labels") {
   CHECK_THAT(fixture.refusal(fixture.request("c.jsonl", "{\"question\": \"the cat\", \"answer\": 3}\n"),
                              ExitCode::kData),
              Catch::Contains("it is a number"));
+}
+
+Json answers() {
+  return {{"name", "answers"},
+          {"head", "causal_lm"},
+          {"text", "question"},
+          {"labels", {{"column", "answer"}, {"kind", "text"}}},
+          {"max_length", 64}};
+}
+
+TEST_CASE("what follows a text stands before the end that the tokenizer puts behind every text") {
+  testing::TaskFixture fixture(row_of_description(answers()), golden_tokenizer(), {{"eos_token", "[SEP]"}});
+  const auto dataset =
+      open_split(fixture
+                     .prepare(fixture.request("a.jsonl",
+                                              "{\"question\": \"the cat\", \"answer\": \"sat\"}\n"
+                                              "{\"question\": \"the [SEP]\", \"answer\": \"sat\"}\n"))
+                     .train);
+  const auto tokenizer = tokenizer::Tokenizer::load(fixture.folder / "tokenizer");
+  const int64_t end = tokenizer->eos_id().value();
+  std::vector<tokenizer::TokenId> question;
+  tokenizer->encode_into("the cat", true, question);
+  REQUIRE(question.back() == end);
+  const std::vector<int64_t> ids = integers_of(*dataset, "input_ids", 0),
+                             labels = integers_of(*dataset, "labels", 0);
+  CHECK(std::ranges::count(ids, end) == 1);
+  CHECK(ids.back() == end);
+  CHECK(labels.back() == end);
+  CHECK(labels.at(question.size() - 2) == -100);  // "cat"
+  CHECK(labels.at(question.size() - 1) == ids.at(question.size() - 1));
+  CHECK(std::ranges::count(integers_of(*dataset, "input_ids", 1), end) == 2);  // the text's own stays
+}
+
+TEST_CASE("of a text and what follows test rows are judged where they have both, and some have") {
+  DescribedFixture fixture(answers());
+  data::PrepareRequest request =
+      fixture.request("a.jsonl", "{\"question\": \"the cat\", \"answer\": \"sat\"}\n");
+  const auto with_tests = [&](const std::string& rows) {
+    write_file_atomically(fixture.folder / "test.jsonl", rows);
+    request.test_files = {fixture.folder / "test.jsonl"};
+    return request;
+  };
+  const auto test = open_split(fixture
+                                   .prepare(with_tests("{\"question\": \"a dog\", \"answer\": \"ran\"}\n"
+                                                       "{\"question\": \"a dog\", \"answer\": null}\n"))
+                                   .test);
+  const auto counted = [&](int64_t row) {
+    return std::ranges::count_if(integers_of(*test, "labels", row), [](int64_t label) { return label >= 0; });
+  };
+  CHECK(counted(0) > 0);
+  CHECK(counted(1) == 0);
+  CHECK_THAT(fixture.refusal(with_tests("{\"question\": \"a dog\"}\n"), ExitCode::kData),
+             Catch::Contains("no row has a text that is to follow its text"));
 }
 
 TEST_CASE("rows that are not as described are refused with the name of what is missing or wrong") {

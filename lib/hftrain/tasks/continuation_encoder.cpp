@@ -17,9 +17,7 @@ class ContinuationEncoder final : public data::Encoder {
       : tokenizer_(std::move(tokenizer)), encoding_(encoding) {}
 
   data::FeatureSchema schema() const override {
-    data::FeatureSchema schema = {{data::kInputIds, data::FeatureType::kTokenIds}};
-    if (!encoding_.predicts) schema.push_back({"labels", data::FeatureType::kInteger});
-    return schema;
+    return {{data::kInputIds, data::FeatureType::kTokenIds}, {"labels", data::FeatureType::kInteger}};
   }
 
   void encode(const data::Records& records, data::Features& features) const override {
@@ -27,31 +25,52 @@ class ContinuationEncoder final : public data::Encoder {
     std::vector<int32_t> labels;
     for (size_t row = 0; row < records.rows(); ++row) {
       ids.clear();
-      tokenizer_->encode_into(text_in_row(records, row, encoding_.text), true, ids);
+      add_text(text_in_row(records, row, encoding_.text), ids);
       const size_t given = ids.size();
-      if (!encoding_.predicts) {
+      if (follows(records, row)) {
         tokenizer_->encode_into(text_in_row(records, row, encoding_.continuation), false, ids);
         if (const auto end = tokenizer_->eos_id()) ids.push_back(*end);
       }
       ids.resize(std::min(ids.size(), static_cast<size_t>(encoding_.max_length)));
-      features.columns[0].add_sequence(ids);
-      if (encoding_.predicts) continue;
       labels.assign(ids.begin(), ids.end());
       std::fill_n(labels.begin(), std::min(given, labels.size()), kOfTheText);
       if (given < ids.size()) any_counts_ = true;
+      features.columns[0].add_sequence(ids);
       features.columns[1].add_sequence(labels);
     }
     if (records.rows() > 0) any_row_ = true;
   }
 
   void check_all() const override {
-    if (encoding_.predicts || any_counts_ || !any_row_) return;
+    if (any_counts_ || !any_row_) return;
+    if (!any_follows_)
+      throw Error(ExitCode::kData, "no row has a text that is to follow its text")
+          .why("what is predicted is judged by it, and nothing else is written of it")
+          .hint("rows with both texts; hftrain generate writes what follows of texts alone");
     throw Error(ExitCode::kData, "no row has a token that is to follow its text")
         .why("the texts alone have " + std::to_string(encoding_.max_length) + " tokens or more")
         .hint("a larger --max_seq_length, or shorter texts");
   }
 
  private:
+  // Rows to be predicted may be texts alone.
+  bool follows(const data::Records& records, size_t row) const {
+    const auto kind = records.value(row, encoding_.continuation).kind();
+    if (encoding_.predicts && kind == data::ValueKind::kNull) return false;
+    any_follows_ = true;
+    return true;
+  }
+
+  // Some tokenizers end each text by themselves: what follows would stand behind the end.
+  void add_text(std::string_view text, std::vector<tokenizer::TokenId>& ids) const {
+    tokenizer_->encode_into(text, true, ids);
+    const auto end = tokenizer_->eos_id();
+    if (!end || ids.empty() || ids.back() != *end) return;
+    std::vector<tokenizer::TokenId> alone;
+    tokenizer_->encode_into(text, false, alone);
+    if (alone.empty() || alone.back() != *end) ids.pop_back();
+  }
+
   static std::string_view text_in_row(const data::Records& records, size_t row, size_t column) {
     const data::Value value = records.value(row, column);
     if (value.kind() == data::ValueKind::kText && !value.text().empty()) return value.text();
@@ -64,7 +83,7 @@ class ContinuationEncoder final : public data::Encoder {
 
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;
   Continuation encoding_;
-  mutable std::atomic<bool> any_counts_ = false, any_row_ = false;
+  mutable std::atomic<bool> any_counts_ = false, any_follows_ = false, any_row_ = false;
 };
 
 }  // namespace

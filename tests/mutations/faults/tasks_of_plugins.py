@@ -24,8 +24,7 @@ fault("labels of another kind than the described one are trained on",
       says=r"the labels are not those that the plug-in describes|other")
 
 fault("labels that a description names are looked for in the rows",
-      "lib/hftrain/tasks/described_recipe.cpp", "if (task.labels == Labels::kText || !recipe.facts.is_null()) return recipe;",
-      "if (task.labels == Labels::kText) return recipe;",
+      "lib/hftrain/tasks/described_recipe.cpp", "if (!recipe.facts.is_null()) {", "if (false) {",
       tests=["tasks: rows whose labels are described can be streamed, by a recipe that is made again of its settings"],
       says=r"recipe\.settings\.is_null")
 
@@ -44,3 +43,23 @@ fault("a plug-in reports what its description does not name",
       "lib/hftrain/trainer/plugin_metrics.cpp", "if (std::ranges::find(described, name) == described.end())", "if (name.empty())",
       tests=["trainer: metrics come in the described order, and what is not described ends the run in words"],
       says=r"it gives 'c'")
+
+fault("a model is judged by labels whose numbers it has otherwise",
+      "lib/hftrain/tasks/described_recipe.cpp", "if (!named || named->names() == task.names) return;", "return;",
+      tests=["tasks: a model that is only judged has the labels that the description names, number by number"],
+      says=r"its label 0|trained for other labels")
+
+fault("a metric of two classes waits for the first evaluation of three",
+      "lib/hftrain/tasks/described_task.cpp", "if (!of_two || labels.kind()", "if (of_two || !of_two || labels.kind()",
+      tests=["tasks: a metric of two classes is refused for three before anything is trained"],
+      says=r"is of two classes")
+
+fault("what follows a text stands behind its end",
+      "lib/hftrain/tasks/continuation_encoder.cpp", "if (alone.empty() || alone.back() != *end) ids.pop_back();", "",
+      tests=["tasks: what follows a text stands before the end that the tokenizer puts behind every text"],
+      says=r"count\(ids, end\) == 1")
+
+fault("a metric that a plug-in gives twice is used once",
+      "lib/hftrain/trainer/plugin_metrics.cpp", "given.size() != described.size()", "given.size() < described.size()",
+      tests=["trainer: metrics come in the described order, and what is not described ends the run in words"],
+      says=r"it gives a metric twice")
