@@ -148,6 +148,9 @@ TEST_CASE("each key of a description is refused in words when it says what canno
             "its key 'metric' is \"glue/mrpc\" | of labels of the kind name: accuracy"},
            {"/keeps", "all", "its key 'keeps' is \"all\" | best or scores"},
            {"/pipeline", 1, "its key 'pipeline' is 1 | a text"},
+           {"/text", "a\x1b[2J", "its key 'text' is \"a\\u001b[2J\" | a text without control characters"},
+           {"/labels/column", "\u202e", "its key 'labels.column' is \"\\u202e\" | a text without"},
+           {"/a\x1b[2J", 1, "there is no key 'a\\x1b[2J'"},
            {"/columns", 1, "there is no key 'columns' | the keys are name, head, text, labels"}}) {
     CAPTURE(one.pointer);
     CHECK_THAT(refusal_of(with(pairs(), one.pointer, one.value).dump()), Catch::StartsWith(one.said));

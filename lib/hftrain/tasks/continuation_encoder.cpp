@@ -66,9 +66,15 @@ class ContinuationEncoder final : public data::Encoder {
     tokenizer_->encode_into(text, true, ids);
     const auto end = tokenizer_->eos_id();
     if (!end || ids.empty() || ids.back() != *end) return;
-    std::vector<tokenizer::TokenId> alone;
+    std::vector<tokenizer::TokenId> alone;  // with the ends that are the text's own
     tokenizer_->encode_into(text, false, alone);
-    if (alone.empty() || alone.back() != *end) ids.pop_back();
+    if (ends_behind(ids, *end) > ends_behind(alone, *end)) ids.pop_back();
+  }
+
+  static size_t ends_behind(const std::vector<tokenizer::TokenId>& ids, tokenizer::TokenId end) {
+    size_t count = 0;
+    while (count < ids.size() && ids[ids.size() - 1 - count] == end) ++count;
+    return count;
   }
 
   static std::string_view text_in_row(const data::Records& records, size_t row, size_t column) {

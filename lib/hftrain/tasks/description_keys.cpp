@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::tasks {
@@ -38,7 +39,7 @@ void DescriptionKeys::check_keys(const Json& object, const std::string& within,
                                  const std::vector<std::string>& known) const {
   for (const auto& [key, value] : object.items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
-    throw no_task("there is no key '" + within + key + "'", "the keys are " + join(known, ", "));
+    throw no_task("there is no key '" + within + printable(key) + "'", "the keys are " + join(known, ", "));
   }
 }
 
@@ -50,8 +51,12 @@ const Json& DescriptionKeys::needed(const Json& object, const std::string& key,
 }
 
 std::string DescriptionKeys::text(const Json& value, const std::string& key) const {
-  if (value.is_string() && !value.get_ref<const std::string&>().empty()) return value.get<std::string>();
-  throw bad_key(key, value.dump(), "a text");
+  const bool is_text = value.is_string() && !value.get_ref<const std::string&>().empty();
+  if (!is_text) throw bad_key(key, printable(value.dump()), "a text");
+  // It goes into messages, plans and files of results.
+  std::string read = value.get<std::string>();
+  if (printable(read) == read) return read;
+  throw bad_key(key, printable(value.dump()), "a text without control characters");
 }
 
 std::string DescriptionKeys::plain_word(const Json& value, const std::string& key) const {

@@ -22,7 +22,7 @@ class DescriptionKeys {
   // `within`: where in the description the object stands, "labels.".
   void check_keys(const Json& object, const std::string& within, const std::vector<std::string>& known) const;
   const Json& needed(const Json& object, const std::string& key, const std::string& within = "") const;
-  std::string text(const Json& value, const std::string& key) const;        // not empty
+  std::string text(const Json& value, const std::string& key) const;  // not empty, and no control characters
   std::string plain_word(const Json& value, const std::string& key) const;  // for flags, plans and file names
   // Different ones; one alone may stand without brackets.
   std::vector<std::string> texts(const Json& value, const std::string& key, size_t most) const;
