@@ -521,6 +521,13 @@ TEST_CASE("a model that is only judged has the labels that the description names
   CHECK_NOTHROW(numbers.row.recipe(numbers.input));
   numbers.input.model_config["label2id"] = {{"y", 0}, {"x", 1}};
   CHECK_REFUSED(numbers.row.recipe(numbers.input), "its label 0 is 'y'");
+
+  DescribedFixture number(with(pairs(), "/labels", {{"column", "stars"}, {"kind", "number"}}));
+  number.input.trains = false;
+  number.input.model_config.update({{"problem_type", "regression"}, {"label2id", {{"score", 0}}}});
+  CHECK_NOTHROW(number.row.recipe(number.input));
+  number.input.model_config["label2id"] = {{"score", 0}, {"other", 1}};
+  CHECK_REFUSED(number.row.recipe(number.input), "its label 0 is 'score'");
 }
 
 TEST_CASE("a metric of two classes is refused for three before anything is trained") {

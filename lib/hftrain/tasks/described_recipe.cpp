@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
 #include "hftrain/tasks/continuation_encoder.h"
 #include "hftrain/tasks/described_rows.h"
@@ -126,7 +127,7 @@ std::optional<Json> labels_kept(const TaskDescription& task, const TaskInput& in
 }
 
 std::string called(const std::vector<std::string>& names, size_t number) {
-  return number < names.size() ? "'" + names[number] + "'" : "none";
+  return number < names.size() ? "'" + printable(names[number]) + "'" : "none";
 }
 
 // A model that is only judged says its labels by number, and so does the description: one of them would be taken for another.
@@ -141,6 +142,7 @@ void check_labels_of_model(const TaskDescription& task, const TaskInput& input) 
   const std::optional<LabelSet> named = LabelSet::of_config(config);
   if (!named || named->names() == task.names) return;
   const std::vector<std::string>& names = named->names();
+  if (task.labels == Labels::kNumber && names.size() == 1) return;  // called as somebody likes
   size_t first = 0;
   while (first < names.size() && first < task.names.size() && names[first] == task.names[first]) ++first;
   throw other_labels(task, input, "its label " + std::to_string(first) + " is " + called(names, first),
