@@ -309,6 +309,13 @@ TEST_CASE("words with a name each become what token classification makes of them
   check_same_batches(described, own, of_described, of_own);
   CHECK(described.row.scoring(described.input, of_described.facts).metrics ==
         own.row.scoring(own.input, of_own.facts).metrics);
+  // --text_column_name is not for it.
+  CHECK_THAT(
+      described.refusal(described.request("b.jsonl",
+                                          "{\"tokens\": 3, \"ner_tags\": [\"O\"]}\n{\"tokens\": [\"a\"], "
+                                          "\"ner_tags\": [\"B-X\"]}\n"),
+                        ExitCode::kData),
+      Catch::Contains("or the description of a plug-in"));
 }
 
 TEST_CASE("of a text and what is to follow it only what follows has labels") {

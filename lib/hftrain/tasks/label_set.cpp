@@ -226,7 +226,7 @@ int32_t LabelSet::number_of(const data::Records& records, size_t row, const Valu
       .where(records.where(row))
       .why((name.empty() ? std::string("it is ") + data::kind_name(label.kind()) : "it is '" + name + "'") +
            "; the labels are " + join(shown, ", ") + (names_.size() > kMostShown ? ", …" : ""))
-      .hint("correct the row, or have the training data hold a row with this label");
+      .hint("correct the row, or have the training data, or the description of a plug-in, hold this label");
 }
 
 void LabelSet::add(const data::Records& records, size_t row, size_t column,

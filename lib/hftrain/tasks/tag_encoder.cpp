@@ -53,7 +53,9 @@ class TagEncoder final : public data::Encoder {
     return Error(ExitCode::kData, "a row has no words")
         .where(where)
         .why(why)
-        .hint("remove the row, or name the column of the words with --text_column_name");
+        .hint(
+            "remove the row, or name the column of the words: --text_column_name, or the description of a "
+            "plug-in");
   }
 
   // Of the tags, one for each word.

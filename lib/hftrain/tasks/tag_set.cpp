@@ -65,8 +65,9 @@ class TagSurvey {
 Error no_tags(const std::vector<std::string>& names) {
   return Error(ExitCode::kData, "the training data have no tags to learn")
       .why(names.empty() ? "there is no row with a word" : "all words have the tag " + names.front())
-      .hint(names.empty() ? "see whether this is the file that is meant"
-                          : "name the column of the tags with --label_column_name");
+      .hint(names.empty()
+                ? "see whether this is the file that is meant"
+                : "name the column of the tags: --label_column_name, or the description of a plug-in");
 }
 
 bool same_names(std::vector<std::string> left, std::vector<std::string> right) {
@@ -129,7 +130,7 @@ int32_t TagSet::number_of(const std::string& tag, const std::string& where) cons
   throw Error(ExitCode::kData, "a row has an unknown tag")
       .where(where)
       .why("it is '" + tag + "'; the tags are " + join(shown, ", ") + (names_.size() > kShown ? ", …" : ""))
-      .hint("correct the row, or have the training data hold a row with this tag");
+      .hint("correct the row, or have the training data, or the description of a plug-in, hold this tag");
 }
 
 }  // namespace hftrain::tasks

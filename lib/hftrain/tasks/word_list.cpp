@@ -28,8 +28,9 @@ Error no_list(const std::string& where, ListOf what, const std::string& why) {
       .where(where)
       .why(why)
       .hint("write " + example +
-            (what == ListOf::kWords ? ", or name the column with --text_column_name"
-                                    : ", or name the column with --label_column_name"));
+            (what == ListOf::kWords
+                 ? ", or name the column: --text_column_name, or the description of a plug-in"
+                 : ", or name the column: --label_column_name, or the description of a plug-in"));
 }
 
 ListElement element_of(const Value& value) {
