@@ -22,6 +22,17 @@ from errors_have_four_parts import parts_of
 from runs import HFTRAIN, PATIENCE, Fixture, expect, in_order, run_scenarios
 
 PROMPTS = ["the old", "a small child sees the", "2 + 3 ="]
+def guesses_ahead_change_no_text(writer, place):
+    own = writer.with_files(os.path.join(place, "own"), generation_config={"prompt_lookup_num_tokens": 5})
+    for flags in ([], ["--do_sample", "--temperature", "0.4", "--seed", 5], ["--repetition_penalty", "1.2", "--stop_strings", "zz"]):
+        words = ["--prompt", *PROMPTS, "the old the old the", *flags, "--batch_size", 1, "--max_new_tokens", 50, "--eos_token_id", "null"]
+        plain = writer.ids(*words, "--prompt_lookup_num_tokens", 0)
+        for guessed in (writer.ids(*words, "--prompt_lookup_num_tokens", 15), writer.ids(*words, "--prompt_lookup_num_tokens", 2), writer.ids(*words, model=own)):
+            expect(guessed == plain, f"the same texts with {flags}", [plain, guessed])
+    stream = ["--prompt", *PROMPTS, "--max_new_tokens", 50, "--stream"]
+    expect(writer.generate(*stream, "--prompt_lookup_num_tokens", 15).stdout == writer.generate(*stream, "--prompt_lookup_num_tokens", 0).stdout, "the same is shown", "")
+
+
 TEMPLATE = ("{% for message in messages %}<{{ message.role }}>{{ message.content }}\n{% endfor %}"
             "{% if add_generation_prompt %}<assistant>{% endif %}")
 
@@ -340,8 +351,10 @@ def settings_that_do_nothing_are_told(writer, place):
     own = writer.with_files(os.path.join(place, "own"), generation_config={"eos_token_id": 0, "temprature": 2, "use_cache": True, "chat_format": None})
     expect(re.findall(r"^note: (\w+) of .*generation_config.json has no effect: ", writer.generate("--prompt", "the", model=own).stderr, re.M) == ["temprature"],
            "a key that nobody reads", own)
-    lookup = writer.with_files(os.path.join(place, "lookup"), generation_config={"prompt_lookup_num_tokens": 3})
-    expect("prompt_lookup_num_tokens" in writer.generate("--prompt", "the", model=lookup, code=4).stderr, "another way of decoding is refused", lookup)
+    contrastive = writer.with_files(os.path.join(place, "contrastive"), generation_config={"penalty_alpha": 0.6})
+    expect("penalty_alpha" in writer.generate("--prompt", "the", model=contrastive, code=4).stderr, "another way of decoding is refused", contrastive)
+    beams = writer.generate("--prompt", "the", "--num_beams", 2, "--prompt_lookup_num_tokens", 3)
+    expect("--prompt_lookup_num_tokens has no effect: beams" in beams.stderr, "guesses beside beams", beams.stderr)
     short = writer.generate("--prompt", "the", "--max_new_tokens", 2, "--min_new_tokens", 4)
     expect("texts end before min_new_tokens" in short.stderr, "lengths that cannot be", short.stderr)
 
@@ -436,7 +449,7 @@ def the_commands_of_the_page_work(writer, place):
 
 
 SCENARIOS = [prompts_come_from_words_files_and_pipes, settings_of_the_folder_count_and_flags_go_before, texts_end_at_stop_strings,
-             sampling_with_a_seed_is_the_same_for_any_batch, texts_come_as_they_are_written,
+             sampling_with_a_seed_is_the_same_for_any_batch, guesses_ahead_change_no_text, texts_come_as_they_are_written,
              a_character_of_several_tokens_is_shown_whole, a_chat_follows_the_template, mistakes_are_told, settings_that_do_nothing_are_told, signals_end_it, a_pipe_that_stays_open_gets_its_answers,
              old_folders_keep_settings_in_config_json, a_signal_is_heard_while_the_worker_does_not_read,
              a_signal_is_heard_while_nobody_reads,

@@ -1,5 +1,7 @@
 #include "generation/table_model.h"
 
+#include <algorithm>
+
 #include "hftrain/generation/draws.h"
 
 namespace hftrain::generation {
@@ -18,10 +20,21 @@ std::span<const float> TableModel::next(std::span<const int64_t> tokens, std::sp
   return score();
 }
 
+std::span<const float> TableModel::next_of(std::span<const int64_t> tokens, int64_t parent) {
+  Ids text = rows_.at(static_cast<size_t>(parent));
+  rows_.clear();
+  for (const int64_t token : tokens) {
+    text.push_back(token);
+    rows_.push_back(text);
+  }
+  return score();
+}
+
 std::span<const float> TableModel::score() {
   calls_.push_back(rows_.size());
   scores_.clear();
   for (const Ids& ids : rows_) {
+    longest_ = std::max(longest_, ids.size());
     const std::vector<float>& last = tables_.last.at(static_cast<size_t>(ids.back()));
     const std::vector<float>& place = tables_.place.at(ids.size() % tables_.place.size());
     for (size_t token = 0; token < last.size(); ++token) {

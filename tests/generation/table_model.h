@@ -18,8 +18,14 @@ class TableModel : public TokenModel {
   int64_t vocabulary() const override { return static_cast<int64_t>(tables_.last.size()); }
   std::span<const float> start() override;
   std::span<const float> next(std::span<const int64_t> tokens, std::span<const int64_t> parents) override;
-  // How many rows each call had.
+  // From now on drafts are taken.
+  void read_ahead(size_t ahead) { ahead_ = ahead; }
+  size_t ahead() const override { return ahead_; }
+  std::span<const float> next_of(std::span<const int64_t> tokens, int64_t parent) override;
+  // How many rows, or tokens of a draft and the one before it, each call had.
   const std::vector<size_t>& calls() const { return calls_; }
+  // Tokens of the longest text that it has read.
+  size_t longest() const { return longest_; }
 
  private:
   std::span<const float> score();
@@ -28,6 +34,8 @@ class TableModel : public TokenModel {
   std::vector<Ids> rows_;
   std::vector<float> scores_;
   std::vector<size_t> calls_;
+  size_t longest_ = 0;
+  size_t ahead_ = 1;
 };
 
 // Numbers that look random, of 24 tokens; token 23 hardly ever comes.

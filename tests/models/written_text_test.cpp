@@ -9,6 +9,9 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/tensor.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <set>
 
 #include "hftrain/architectures/described_family.h"
@@ -107,6 +110,40 @@ std::unique_ptr<Model> forgetful_model() {
   return model;
 }
 
+constexpr std::array kDrafting = {"models/gpt2", "models/mistral_window", "models/qwen3",
+                                  "models/llama_llama3_rope", "models/gemma"};
+
+// Of two prompts the first, which is padded, goes on: by single tokens, and by three, by five of which two are forgotten, and alone
+// again. Scores differ by `most` at most.
+void check_read_at_once(const char* name, float most) {
+  INFO(name);
+  const auto model = strong_model(name);
+  const std::vector<Prompt> prompts = {{{5, 6, 7}, {}, 0}, {{8, 9, 10, 11, 12}, {}, 1}};
+  const Ids text = {13, 14, 15, 16, 17, 18, 19, 20, 21};
+  nn::UnitRunner runner;
+  TextModel alone(*model, runner, prompts, 6, 0), at_once(*model, runner, prompts, 6, 0);
+  alone.start();
+  at_once.start();
+  std::vector<float> expected;
+  for (const int64_t token : text) {
+    const auto scores = alone.next(std::vector{token}, std::vector{int64_t{0}});
+    expected.insert(expected.end(), scores.begin(), scores.end());
+  }
+  const auto width = static_cast<size_t>(alone.vocabulary());
+  const auto check = [&](std::span<const float> scores, size_t first, size_t count) {
+    float worst = 0;
+    for (size_t i = 0; i < count * width; ++i)
+      worst = std::max(worst, std::abs(scores[i] - expected[first * width + i]));
+    CHECK(worst <= most);
+  };
+  const auto part = [&](size_t first, size_t count) { return std::span(text).subspan(first, count); };
+  check(at_once.next_of(part(0, 3), 0), 0, 3);
+  check(at_once.next_of(Ids{16, 17, 18, 30, 31}, 2), 3, 3);
+  check(at_once.next(Ids{19}, Ids{2}), 6, 1);
+  check(at_once.next_of(part(7, 1), 0), 7, 1);
+  check(at_once.next_of(part(8, 1), 0), 8, 1);
+}
+
 }  // namespace
 
 TEST_CASE("texts of a family that remembers nothing are read whole for each token") {
@@ -127,6 +164,7 @@ TEST_CASE("texts of a family that remembers nothing are read whole for each toke
   };
   check(reader.start(), {{5, 6, 7, 8}, {3}});
   CHECK(reader.vocabulary() == 23);
+  CHECK(reader.ahead() == 1);
   check(reader.next(std::vector<int64_t>{9, 10, 11}, std::vector<int64_t>{1, 0, 1}),
         {{3, 9}, {5, 6, 7, 8, 10}, {3, 11}});
   check(reader.next(std::vector<int64_t>{12}, std::vector<int64_t>{2}), {{3, 11, 12}});
@@ -189,6 +227,28 @@ TEST_CASE("the scores of a next token are the same to the bit whichever texts st
       CHECK(model->next_logits(beside, cache, runner).narrow(0, 0, 1).equal(expected));
     }
   }
+}
+
+TEST_CASE("scores behind tokens that are read at once are those of steps that read one") {
+  for (const char* name : kDrafting) check_read_at_once(name, 1e-3F);
+}
+
+TEST_CASE("texts go on from one place of a draft") {
+  const auto model = strong_model("models/gpt2");
+  const std::vector<Prompt> prompts = {{{5, 6, 7}, {}, 0}};
+  nn::UnitRunner runner;
+  TextModel reader(*model, runner, prompts, 6, 0);
+  reader.start();
+  reader.next_of(Ids{8, 9, 10}, 0);
+  CHECK_REFUSED(reader.next(Ids{11, 12}, Ids{1, 2}), "texts go on from several places of one");
+}
+
+TEST_CASE("drafts are read by decoders that remember") {
+  const std::vector<Prompt> prompts = {{{5, 6, 7}, {}, 0}};
+  nn::UnitRunner runner;
+  const auto encodes = strong_model("heads/t5_texts"), gpt2 = strong_model("models/gpt2");
+  CHECK(TextModel(*encodes, runner, prompts, 6, 0).ahead() == 1);
+  CHECK(TextModel(*gpt2, runner, prompts, 6, 0).ahead() == nn::cpu::kNarrowRows);
 }
 
 TEST_CASE("padding may stand before a prompt only") {

@@ -52,6 +52,9 @@ void note_idle_settings(const GenerateFlags& flags, const WritingModel& model, s
     out << "note: texts end before min_new_tokens, which is more than max_new_tokens" << std::endl;
   if (!model.architecture->has_encoder_and_decoder())
     idle.tell({"decoder_start_token_id"}, "the model has no encoder");
+  if (config.num_beams > 1) idle.tell({"prompt_lookup_num_tokens"}, "beams are not guessed ahead");
+  if (model.architecture->has_encoder_and_decoder())
+    idle.tell({"prompt_lookup_num_tokens"}, "only decoders without an encoder are guessed ahead");
   idle.tell({"pad_token_id"}, "what fills up a batch is no part of a text");
   note_lost_ends(model, out);
   note_unknown_settings(model, out);

@@ -63,6 +63,9 @@ struct GenerationConfig {
   bool remove_invalid_values = false;
   bool renormalize_logits = false;
 
+  // Most tokens of a draft that is copied from what the text said before (drafts.h). 0 or unset: none are made.
+  std::optional<int64_t> prompt_lookup_num_tokens;
+
   std::optional<int64_t> bos_token_id, pad_token_id, decoder_start_token_id;
   Ids eos_token_id;  // text ends at any of them; none: only at its length
 

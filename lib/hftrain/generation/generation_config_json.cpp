@@ -203,6 +203,9 @@ const std::vector<Key>& keys() {
            "scores that are no numbers count as 0 instead of ending generation"),
       flag("renormalize_logits", &Config::renormalize_logits,
            "probabilities sum to 1 again after all that changes them"),
+      length("prompt_lookup_num_tokens", &Config::prompt_lookup_num_tokens, 0,
+             "most tokens that are guessed ahead from what the text said before, which only speeds it up; 0: "
+             "none"),
       some_tokens("eos_token_id", &Config::eos_token_id, "tokens that end a text"),
       one_token("pad_token_id", &Config::pad_token_id, "the token that fills up a batch"),
       one_token("bos_token_id", &Config::bos_token_id, "the token that an empty prompt stands for"),
@@ -213,20 +216,10 @@ const std::vector<Key>& keys() {
 }
 
 // Ways of decoding that are not here: a text generated without them would be another one.
-constexpr std::array<std::string_view, 14> kNotHere = {"penalty_alpha",
-                                                       "dola_layers",
-                                                       "diversity_penalty",
-                                                       "num_beam_groups",
-                                                       "constraints",
-                                                       "guidance_scale",
-                                                       "force_words_ids",
-                                                       "prompt_lookup_num_tokens",
-                                                       "token_healing",
-                                                       "assistant_early_exit",
-                                                       "max_time",
-                                                       "watermarking_config",
-                                                       "top_h",
-                                                       "low_memory"};
+constexpr std::array<std::string_view, 13> kNotHere = {
+    "penalty_alpha",       "dola_layers",     "diversity_penalty", "num_beam_groups",      "constraints",
+    "guidance_scale",      "force_words_ids", "token_healing",     "assistant_early_exit", "max_time",
+    "watermarking_config", "top_h",           "low_memory"};
 
 // What transformers writes for a way of decoding that is off.
 bool off(std::string_view key, const Json& value) {

@@ -1,7 +1,10 @@
 #include "hftrain/generation/row_search.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
+#include "hftrain/generation/drafts.h"
 #include "hftrain/generation/draws.h"
 #include "hftrain/generation/ending.h"
 #include "hftrain/generation/score_processor.h"
@@ -14,7 +17,12 @@ struct Row {
   size_t which = 0;    // of the texts for it
   int64_t parent = 0;  // its number in the model's last call
   Ids ids;             // with the prompt
+  Ids draft = {};      // what the model has read behind them in its last call
 };
+
+size_t longest_draft(size_t ahead, const std::optional<int64_t>& asked) {
+  return std::min(ahead - 1, static_cast<size_t>(asked.value_or(0)));
+}
 
 class RowSearch {
  public:
@@ -27,6 +35,7 @@ class RowSearch {
         watchers_(watchers),
         processors_(make_score_processors(config)),
         ending_(config, watchers),
+        drafts_(longest_draft(model.ahead(), config.prompt_lookup_num_tokens)),
         texts_(prompts.size(), std::vector<GeneratedText>(static_cast<size_t>(config.num_return_sequences))) {
   }
 
@@ -44,25 +53,39 @@ class RowSearch {
   }
 
  private:
-  // Every row gets its next token; those that are complete leave.
+  // Every row gets its next token, and those that its draft foresaw; rows that are complete leave.
   void choose(std::span<const float> scores) {
-    const auto width = static_cast<size_t>(model_.vocabulary());
     std::vector<Row> going_on;
     for (Row& row : live_) {
-      const auto first =
-          scores.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(row.parent) * width);
-      row.ids.push_back(
-          choose_token(row, std::vector<float>(first, first + static_cast<std::ptrdiff_t>(width))));
-      if (watchers_.token && row.which == 0) watchers_.token(row.prompt, row.ids.back());
-      const Prompt& prompt = prompts_[row.prompt];
-      if (ending_.reached(row.ids, prompt.ids.size())) {
-        texts_[row.prompt][row.which].ids.assign(
-            row.ids.begin() + static_cast<std::ptrdiff_t>(prompt.ids.size()), row.ids.end());
-      } else {
-        going_on.push_back(std::move(row));
-      }
+      if (goes_on(row, scores)) going_on.push_back(std::move(row));
     }
     live_ = std::move(going_on);
+  }
+
+  bool goes_on(Row& row, std::span<const float> scores) {
+    const Ids draft = std::exchange(row.draft, {});
+    size_t taken = 0;
+    bool complete = extend(row, scores);
+    while (!complete && taken < draft.size() && row.ids.back() == draft[taken]) {
+      ++taken;
+      ++row.parent;
+      complete = extend(row, scores);
+    }
+    if (!draft.empty()) drafts_.learn(draft.size(), taken);
+    return !complete;
+  }
+
+  // One more token for a row; whether its text is complete.
+  bool extend(Row& row, std::span<const float> scores) {
+    const auto width = static_cast<size_t>(model_.vocabulary());
+    const auto own = scores.subspan(static_cast<size_t>(row.parent) * width, width);
+    row.ids.push_back(choose_token(row, std::vector<float>(own.begin(), own.end())));
+    if (watchers_.token && row.which == 0) watchers_.token(row.prompt, row.ids.back());
+    const size_t prompt = prompts_[row.prompt].ids.size();
+    if (!ending_.reached(row.ids, prompt)) return false;
+    texts_[row.prompt][row.which].ids.assign(row.ids.begin() + static_cast<std::ptrdiff_t>(prompt),
+                                             row.ids.end());
+    return true;
   }
 
   int64_t choose_token(const Row& row, std::vector<float> scores) const {
@@ -78,6 +101,8 @@ class RowSearch {
   }
 
   std::span<const float> step() {
+    if (live_.size() == 1) live_.front().draft = draft_for(live_.front());
+    if (!live_.front().draft.empty()) return step_ahead(live_.front());
     std::vector<int64_t> tokens, parents;
     for (Row& row : live_) {
       tokens.push_back(row.ids.back());
@@ -87,6 +112,19 @@ class RowSearch {
     return model_.next(tokens, parents);
   }
 
+  // Its last token may not be read (a model may have no place for it), and is never drafted.
+  Ids draft_for(const Row& row) {
+    const auto prompt = static_cast<int64_t>(prompts_[row.prompt].ids.size());
+    const int64_t left = prompt + config_.most_new_tokens(prompt) - static_cast<int64_t>(row.ids.size());
+    return drafts_.next(row.ids, static_cast<size_t>(left - 1));
+  }
+
+  std::span<const float> step_ahead(Row& row) {
+    Ids tokens{row.ids.back()};
+    tokens.insert(tokens.end(), row.draft.begin(), row.draft.end());
+    return model_.next_of(tokens, std::exchange(row.parent, 0));
+  }
+
   TokenModel& model_;
   std::span<const Prompt> prompts_;
   const GenerationConfig& config_;
@@ -94,6 +132,7 @@ class RowSearch {
   const Watchers& watchers_;
   ScoreProcessors processors_;
   Ending ending_;
+  Drafts drafts_;  // of the last text that is being written
   std::vector<Row> live_;
   std::vector<std::vector<GeneratedText>> texts_;
 };

@@ -1,6 +1,7 @@
 // What a search asks of a language model. Above the line, so that searches are tested without one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -17,6 +18,13 @@ class TokenModel {
   // One more token for every row: row i goes on where row parents[i] of the call before stood, and reads tokens[i]. A
   // row that is nobody's parent ends; one may have several children. Scores as above, [tokens × vocabulary].
   virtual std::span<const float> next(std::span<const int64_t> tokens, std::span<const int64_t> parents) = 0;
+  // How many tokens next_of() takes.
+  virtual size_t ahead() const { return 1; }
+  // Of the one text that is left: reads `tokens`, one behind the other, where row `parent` of the call before stood. Row i of the
+  // scores, and of the next call's parents, stands behind tokens[i]: what a parent has not read is forgotten.
+  virtual std::span<const float> next_of(std::span<const int64_t> tokens, int64_t parent) {
+    return next(tokens, std::span(&parent, 1));
+  }
 };
 
 }  // namespace hftrain::generation

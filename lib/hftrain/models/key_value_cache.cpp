@@ -54,6 +54,13 @@ void KeyValueCache::end() {
   length_ += step_;
 }
 
+void KeyValueCache::forget(int64_t count) {
+  length_ -= count;
+  if (!counts_.defined()) return;
+  counts_ = counts_ - count;
+  padding_ = padding_.narrow(1, 0, length_);
+}
+
 KeysAndValues& KeyValueCache::layer(std::vector<KeysAndValues>& layers, int64_t index) const {
   const auto place = static_cast<size_t>(index);
   if (layers.size() <= place) layers.resize(place + 1);

@@ -29,6 +29,8 @@ class KeyValueCache {
   void begin(const at::Tensor& ids, const at::Tensor& mask);
   // The step is done: its places are part of length().
   void end();
+  // The last `count` places are as if they had not been read. Not of the first step.
+  void forget(int64_t count);
 
   // Within a step. Positions of its tokens, padding not counted, int64 [R, T]; undefined where no mask was given: then
   // they are length() … length() + T − 1 in each.

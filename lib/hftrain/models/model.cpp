@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 
@@ -40,6 +41,23 @@ std::vector<nn::Unit> units_of(const architectures::ParameterTable& table) {
     if (spec.adapts) units.at(static_cast<size_t>(spec.unit)).parameters.push_back(static_cast<int>(i));
   }
   return units;
+}
+
+// Each of some queries behind `mask.past` places over the keys that it may see, as a step of this query alone attends: LibTorch adds
+// up several at once in another order.
+at::Tensor attend_one_by_one(const at::Tensor& query, const KeysAndValues& all, const nn::AttentionMask& mask,
+                             const nn::AttentionOptions& options) {
+  std::vector<at::Tensor> each;
+  for (int64_t i = 0; i < query.size(1); ++i) {
+    nn::AttentionMask own = mask;
+    own.past = mask.past + i;
+    const int64_t seen = own.past + 1;
+    if (mask.padding.defined()) own.padding = mask.padding.narrow(1, 0, seen);
+    if (mask.bias.defined()) own.bias = mask.bias.narrow(2, i, 1).narrow(3, 0, seen);
+    each.push_back(nn::attention(query.narrow(1, i, 1), all.keys.narrow(1, 0, seen),
+                                 all.values.narrow(1, 0, seen), own, options));
+  }
+  return at::cat(each, 1);
 }
 
 double constant_of(const architectures::Init& init) {
@@ -133,7 +151,8 @@ at::Tensor Model::token_embedding(const nn::Parameter& table, const at::Tensor& 
   return active(options().neftune_alpha) == 0 ? x : nn::add_neftune_noise(x, options().neftune_alpha);
 }
 
-at::Tensor Model::next_logits(const Batch& batch, KeyValueCache& cache, nn::UnitRunner& runner) {
+at::Tensor Model::read(const Batch& batch, KeyValueCache& cache, nn::UnitRunner& runner,
+                       const Objective& objective) {
   struct Writing {
     KeyValueCache*& place;
     ~Writing() { place = nullptr; }
@@ -145,9 +164,17 @@ at::Tensor Model::next_logits(const Batch& batch, KeyValueCache& cache, nn::Unit
               encodes ? batch.decoder_attention_mask : batch.attention_mask);
   cache_ = &cache;
   const Writing writing{cache_};
-  Output output = forward(batch, runner, last_logits());
+  Output output = forward(batch, runner, objective);
   cache.end();
   return output.logits;
+}
+
+at::Tensor Model::next_logits(const Batch& batch, KeyValueCache& cache, nn::UnitRunner& runner) {
+  return read(batch, cache, runner, last_logits());
+}
+
+at::Tensor Model::logits_of_each(const Batch& batch, KeyValueCache& cache, nn::UnitRunner& runner) {
+  return read(batch, cache, runner, logits_only()).flatten(0, 1);
 }
 
 at::Tensor Model::logits_behind(const Batch& batch, const at::Tensor& last, nn::UnitRunner& runner) {
@@ -163,6 +190,7 @@ at::Tensor Model::attend_back(int64_t layer, const at::Tensor& query, const at::
   const KeysAndValues all = cache_->append(layer, key, value);
   nn::AttentionMask behind = mask;
   behind.past = cache_->length();
+  if (behind.past > 0 && query.size(1) > 1) return attend_one_by_one(query, all, behind, options);
   return nn::attention(query, all.keys, all.values, behind, options);
 }
 

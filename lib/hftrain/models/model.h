@@ -60,6 +60,9 @@ class Model {
   // reads its own ids in the first step only) after what `cache` holds, and adds it there. Logits of what follows the
   // last place of each row, [B, L] in the compute dtype, without gradients. Padding may stand before a prompt (left).
   at::Tensor next_logits(const Batch& batch, KeyValueCache& cache, nn::UnitRunner& runner);
+  // The same of what follows each place of one row that is read, [T, L]. What a place sees and how its numbers are added up does not
+  // depend on those behind it.
+  at::Tensor logits_of_each(const Batch& batch, KeyValueCache& cache, nn::UnitRunner& runner);
   // Whether it leaves in the cache what later steps see. One that does not is given whole texts each time:
   virtual bool remembers() const noexcept { return true; }
   // Logits of what follows place last[i] of row i, [B, L] in the compute dtype, without gradients. What stands behind that
@@ -113,6 +116,8 @@ class Model {
   std::vector<nn::Unit> units_;
 
  private:
+  at::Tensor read(const Batch& batch, KeyValueCache& cache, nn::UnitRunner& runner,
+                  const Objective& objective);
   // Both halves of an adapter, by their places among the parameters of its unit.
   struct AdapterPlace {
     size_t base = 0, down = 0, up = 0;

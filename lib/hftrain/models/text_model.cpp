@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/nn/cpu/narrow_product.h"
 
 namespace hftrain::models {
 namespace {
@@ -108,16 +109,42 @@ std::span<const float> TextModel::next(std::span<const int64_t> tokens, std::spa
     whole_ = std::move(texts);
     return read_whole();
   }
-  std::vector<size_t> texts;
-  for (const int64_t parent : parents) texts.push_back(texts_.at(static_cast<size_t>(parent)));
-  using Parents = KeyValueCache::Parents;
-  cache_.select(parents, texts == texts_ ? Parents::kSameTexts : Parents::kAnyText);
-  texts_ = std::move(texts);
+  select(rows_behind(parents));
   const at::Device device = model_.options().device;
   Batch batch;
   const bool encodes = model_.architecture().has_encoder_and_decoder();
   (encodes ? batch.decoder_input_ids : batch.input_ids) = column(tokens, device).unsqueeze(1);
   return read(batch);
+}
+
+std::vector<int64_t> TextModel::rows_behind(std::span<const int64_t> parents) {
+  if (read_ahead_ == 0) return {parents.begin(), parents.end()};
+  const int64_t place = parents.front();
+  if (std::ranges::any_of(parents, [=](int64_t parent) { return parent != place; }))
+    throw Error(ExitCode::kInternal, "texts go on from several places of one");
+  cache_.forget(std::exchange(read_ahead_, 0) - 1 - place);
+  return std::vector<int64_t>(parents.size(), 0);
+}
+
+void TextModel::select(std::span<const int64_t> parents) {
+  std::vector<size_t> texts;
+  for (const int64_t parent : parents) texts.push_back(texts_.at(static_cast<size_t>(parent)));
+  using Parents = KeyValueCache::Parents;
+  cache_.select(parents, texts == texts_ ? Parents::kSameTexts : Parents::kAnyText);
+  texts_ = std::move(texts);
+}
+
+size_t TextModel::ahead() const {
+  const bool alone = !model_.remembers() || model_.architecture().has_encoder_and_decoder();
+  return alone ? 1 : static_cast<size_t>(nn::cpu::kNarrowRows);
+}
+
+std::span<const float> TextModel::next_of(std::span<const int64_t> tokens, int64_t parent) {
+  select(rows_behind(std::span(&parent, 1)));
+  read_ahead_ = static_cast<int64_t>(tokens.size());
+  Batch batch;
+  batch.input_ids = column(tokens, model_.options().device).unsqueeze(0);
+  return scored(model_.logits_of_each(batch, cache_, runner_));
 }
 
 void require_room(const architectures::Architecture& architecture, std::span<const Prompt> prompts,

@@ -1,0 +1,51 @@
+#include "hftrain/generation/drafts.h"
+
+#include <algorithm>
+
+namespace hftrain::generation {
+namespace {
+
+constexpr size_t kLongest = 3, kShortest = 2;  // tokens that are looked for
+constexpr size_t kDoublings = 5;               // of the rest after misses: 32 steps at most
+
+// Behind the last place but the end where the last `size` tokens stand; 0: there is none.
+size_t behind_last(std::span<const int64_t> ids, size_t size) {
+  if (ids.size() <= size) return 0;
+  const auto looked_for = ids.last(size);
+  for (size_t end = ids.size() - 1; end >= size; --end) {
+    if (ids[end - 1] == looked_for.back() && std::ranges::equal(ids.subspan(end - size, size), looked_for))
+      return end;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Ids looked_up(std::span<const int64_t> ids, size_t most) {
+  size_t place = 0;
+  for (size_t size = kLongest; size >= kShortest && place == 0; --size) place = behind_last(ids, size);
+  Ids draft;
+  if (place == 0) return draft;
+  for (; draft.size() < most; ++place)
+    draft.push_back(place < ids.size() ? ids[place] : draft[place - ids.size()]);
+  return draft;
+}
+
+Ids Drafts::next(std::span<const int64_t> ids, size_t room) {
+  if (rest_ > 0) return --rest_, Ids();
+  const size_t most = std::min(size_, room);
+  return most == 0 ? Ids() : looked_up(ids, most);
+}
+
+void Drafts::learn(size_t offered, size_t taken) {
+  if (taken == 0) {
+    misses_ = std::min(misses_ + 1, kDoublings);
+    rest_ = size_t{1} << misses_;
+    size_ = std::max<size_t>(1, size_ / 2);
+    return;
+  }
+  misses_ = 0;
+  size_ = std::min(most_, taken == offered ? 2 * std::max(size_, offered) : taken + 1);
+}
+
+}  // namespace hftrain::generation

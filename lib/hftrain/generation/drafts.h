@@ -1,0 +1,35 @@
+// Guesses of how a text goes on, copied from what it said before: a model that is limited by memory reads several tokens in
+// hardly more time than one, so that whatever was guessed rightly is nearly free (prompt lookup; Saxena 2023). A guess decides
+// nothing: each of its tokens counts only where the search has chosen the same.
+#pragma once
+
+#include <span>
+
+#include "hftrain/generation/generation_config.h"
+
+namespace hftrain::generation {
+
+// What may follow `ids`, at most `most` tokens: what followed where its last three tokens, else its last two, stood last. A copy
+// that reaches the end of the text goes on with itself, as a text that goes round does. Empty: they stood nowhere.
+Ids looked_up(std::span<const int64_t> ids, size_t most);
+
+// Drafts of one text, as long as they have been right lately: after misses they are short and rare, so that a text that only
+// seems to repeat itself loses little.
+class Drafts {
+ public:
+  // `most` tokens at a time; 0: none.
+  explicit Drafts(size_t most) : most_(most), size_(most < kFirst ? most : kFirst) {}
+  // For the text so far, at most `room` tokens; often none.
+  Ids next(std::span<const int64_t> ids, size_t room);
+  // The search has chosen `taken` of the `offered` tokens of a draft that next() gave.
+  void learn(size_t offered, size_t taken);
+
+ private:
+  static constexpr size_t kFirst = 4;
+
+  size_t most_, size_;
+  size_t misses_ = 0;  // drafts in a row of which nothing was right
+  size_t rest_ = 0;    // texts to come for which none is made
+};
+
+}  // namespace hftrain::generation
