@@ -80,16 +80,24 @@ def once(fixture, flags):
               run.returncode == 2 and run.stderr.count("--lerning_rate") == lines, run.stderr)
 
 
+def of_launcher(rank):
+    """The environment of a process of two machines with two each."""
+    return {"RANK": str(rank), "WORLD_SIZE": "4", "LOCAL_RANK": str(rank % 2), "LOCAL_WORLD_SIZE": "2",
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+
+
 def beside_the_first(fixture, flags):
-    """Processes of one launcher end a plan alike, and the first says what it is."""
+    """The first process of all shows the plan, that of another machine what would end the run there; those beside them leave it
+    to these: they would read all data again, and a launcher that sees one fail ends the others."""
     for more, code in (([], 0), (["--block_size", "4096"], 2), (["--tokenizer_name", os.path.join(fixture.folder, "none")], 4)):
-        runs = [call(fixture, ["plan", *flags, *more],
-                     {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2",
-                      "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}) for rank in (0, 1)]
-        check(f"both processes of a launcher end a plan with {code}", [run.returncode for run in runs] == [code, code],
-              "\n".join(run.stderr for run in runs))
-        check("the second says nothing", runs[1].stdout + runs[1].stderr == "" and runs[0].stdout + runs[0].stderr != "",
-              runs[1].stdout + runs[1].stderr)
+        runs = [call(fixture, ["plan", *flags, *more], of_launcher(rank)) for rank in range(4)]
+        texts = [run.stdout + run.stderr for run in runs]
+        check(f"the first process of each machine ends a plan with {code}",
+              [runs[0].returncode, runs[2].returncode] == [code, code], "\n".join(texts))
+        check("those beside it leave the plan to it", [runs[1].returncode, runs[3].returncode] == [0, 0] and
+              texts[1] + texts[3] == "", texts[1] + texts[3])
+        check("the plan is shown once", texts[0] != "" and runs[2].stdout == "", texts[2])
+        check("each machine says what would end the run there", ("error: " in runs[2].stderr) == (code != 0), texts[2])
 
 
 def secret_and_token(fixture, flags):

@@ -332,8 +332,11 @@ ExitCode show_plan_of_machines(const CommandContext& context, arguments::ParseOu
   return show_plan(context, inputs, membership, nullptr, console);
 }
 
-// The plan of a process that one launcher has started beside the first, which shows it: only how it ends.
+// The plan of a process that one launcher has started beside the first, which shows it. Another machine may lack what that
+// one has: its first process says what would end the run there. Those beside one that speaks would say the same, read all
+// data once more, and mpirun ends all at the first that fails, perhaps before it has spoken.
 ExitCode plan_unseen(const CommandContext& context, arguments::ParseOutcome parsed) {
+  if (!launcher::speaks_first(context.environment)) return ExitCode::kDone;
   std::ostream nowhere(nullptr);
   const CommandContext unseen{.arguments = context.arguments,
                               .environment = context.environment,
@@ -341,15 +344,11 @@ ExitCode plan_unseen(const CommandContext& context, arguments::ParseOutcome pars
                               .out = nowhere,
                               .err = nowhere};
   reporting::Console console(nowhere, console_style(parsed.arguments, unseen));
-  try {
-    Inputs inputs = gather_machine(std::move(parsed), unseen.environment);
-    const launcher::Membership membership = membership_of(inputs, unseen);
-    add_model(inputs);
-    inputs.agents = assumed_agents(unseen, inputs, membership);
-    return show_plan(unseen, inputs, membership, nullptr, console);
-  } catch (...) {
-    return error_of(std::current_exception()).code();
-  }
+  Inputs inputs = gather_machine(std::move(parsed), unseen.environment);
+  const launcher::Membership membership = membership_of(inputs, unseen);
+  add_model(inputs);
+  inputs.agents = assumed_agents(unseen, inputs, membership);
+  return show_plan(unseen, inputs, membership, nullptr, console);
 }
 
 ExitCode run(const CommandContext& context, std::vector<std::string> arguments, HelpText help) {
