@@ -42,16 +42,16 @@ std::string branch_of(const arguments::HubArguments& hub) {
 
 }  // namespace
 
-std::optional<HubTarget> hub_target(const Inputs& inputs) {
+std::optional<HubTarget> hub_target(const Inputs& inputs, bool pushes_here) {
   const arguments::HubArguments& hub = inputs.parsed.arguments.hub;
   if (!hub.push_to_hub) return std::nullopt;
   HubTarget target;
   target.asked = asked_name(hub, inputs.output_dir);
   target.revision = branch_of(hub);
   target.is_private = hub.hub_private_repo;
+  if (!pushes_here) return target;
   target.access = hub::read_access(inputs.environment, given_token(hub), hub.use_auth_token);
-  // Other machines may have one.
-  if (!target.access.token.empty() || target.access.offline || inputs.other_machines) return target;
+  if (!target.access.token.empty() || target.access.offline) return target;
   throw Error(ExitCode::kUsage, "there is no access token to push with")
       .where("--push_to_hub")
       .why("HF_TOKEN is not set, and " + hub::token_file(inputs.environment) + " is not there, or not used")

@@ -20,8 +20,8 @@ struct HubTarget {
 };
 
 // Nothing without --push_to_hub. Error(kUsage) for a name that is none, and without a token, but where the Hub is not to be asked
-// (HF_HUB_OFFLINE) or the machines are not this one. Asks no server.
-std::optional<HubTarget> hub_target(const Inputs& inputs);
+// (HF_HUB_OFFLINE). Asks no server. Where another machine pushes, not this one, it has no access.
+std::optional<HubTarget> hub_target(const Inputs& inputs, bool pushes_here);
 // Finds the repository's whole name, makes it and sees that it may be written to. Throws the Hub's refusals (hub/push.h).
 void reach_repository(hub::Api& api, HubTarget& target);
 // The same before the training, where the Hub may be out of reach: `trouble` says so then. Of a Hub that says nothing it is known

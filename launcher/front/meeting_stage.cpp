@@ -54,10 +54,13 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
   return spec;
 }
 
+void check_secret(const Inputs& inputs, const launcher::Membership& membership) {
+  if (membership.agents > 1) secret_of(inputs);
+}
+
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
                                              const launcher::Membership& membership) {
   if (membership.agents == 1) return {};
-  secret_of(inputs);
   return plan::like_this_one(facts_of(context, inputs, membership), membership.agents);
 }
 

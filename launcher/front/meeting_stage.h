@@ -16,7 +16,9 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
                                    const launcher::Membership& membership,
                                    launcher::AddressExchange* exchange);
 
-// For a dry run: the agents of the job, all taken to be like this one. Throws as job_secret() does, as the run would.
+// For a dry run: throws as job_secret() does where the run would open the secret.
+void check_secret(const Inputs& inputs, const launcher::Membership& membership);
+// For a dry run: the agents of the job, all taken to be like this one.
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
                                              const launcher::Membership& membership);
 

@@ -125,7 +125,14 @@ def secret_and_token(fixture, flags):
               "there is no access token to push with" in refused.stderr, f"{refused.returncode} {refused.stderr}")
     second = [*nodes, "--node_rank", "1", "--push_to_hub"]
     plan = call(fixture, ["plan", *second], nobody)
-    check("a node that does not push needs none", plan.returncode == 0, plan.stderr)
+    launched = call(fixture, ["plan", *flags, "--push_to_hub"], {**nobody, **of_launcher(2)})
+    check("a node that does not push needs none", (plan.returncode, launched.returncode) == (0, 0), plan.stderr + launched.stderr)
+    hosts = os.path.join(fixture.folder, "elsewhere")
+    with open(hosts, "w") as file:
+        file.write("192.0.2.1 slots=1\n192.0.2.2 slots=1\n")
+    plan = call(fixture, ["plan", *fixture.flags(os.path.join(fixture.folder, "out"), ranks=1), "--hostfile", hosts,
+                          "--push_to_hub", "--rdzv_conf", f"secret_file={secret}.gone"], nobody)
+    check("what a host file's first machine has is not looked for here", plan.returncode == 0, plan.stderr)
     plan = call(fixture, ["plan", *flags, "--push_to_hub"], {**nobody, "HF_TOKEN": "hf_anything"})
     check("with one it is made, and the Hub is not asked", plan.returncode == 0, plan.stderr)
     plan = call(fixture, ["plan", *flags, "--push_to_hub", "--machines", "1x4cores-16GiB"], nobody)

@@ -89,8 +89,9 @@ bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext
 }
 
 // Where the run pushes to, as its arguments and this machine say it; the Hub itself is not asked.
-std::optional<HubTarget> named_target(const Inputs& inputs, bool trains, reporting::Console& console) {
-  std::optional<HubTarget> target = hub_target(inputs);
+std::optional<HubTarget> named_target(const Inputs& inputs, bool trains, bool pushes_here,
+                                      reporting::Console& console) {
+  std::optional<HubTarget> target = hub_target(inputs, pushes_here);
   if (!target || trains) return target;
   console.message(LogLevel::kWarning,
                   "nothing is pushed to the Hub: without training there is no model to push");
@@ -105,8 +106,10 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
                         : storage::check_can_take(inputs.output_dir);
   const plan::DataFacts data = estimate_data(prepare_request(inputs));
   plan::RunPlan plan = resolve_plan(inputs, data, "");
-  // Node 0 pushes. Processes of one launcher are taken to have what the first has, whose plan is theirs.
-  if (membership.leads() || !membership.variables.empty()) named_target(inputs, plan.do_train, console);
+  // A token, or a secret's file, of another machine is not looked for on this one.
+  const bool starts_here = !inputs.other_machines && (hosts == nullptr || hosts->here.front());
+  if (starts_here) check_secret(inputs, membership);
+  if (membership.leads()) named_target(inputs, plan.do_train, starts_here, console);
   const ResumeDecision decision = decide_resume(inputs, plan);
   if (!decision.from.empty()) plan = resolve_plan(inputs, data, decision.from);
   for (const std::string& notice : decision.notices) console.line(notice);
@@ -140,7 +143,7 @@ void take_folder(std::optional<OutputFolder>& output, const Inputs& inputs, Job&
 // Whether the run may push is known before it begins; whether the Hub can be reached may change until it ends.
 std::optional<HubTarget> look_for_hub(const Inputs& inputs, bool trains, Job& job,
                                       reporting::Console& console) {
-  std::optional<HubTarget> target = named_target(inputs, trains, console);
+  std::optional<HubTarget> target = named_target(inputs, trains, true, console);
   if (!target) return std::nullopt;
   job.run_in_background([&] { try_repository(*target); });
   if (target->trouble.empty()) {

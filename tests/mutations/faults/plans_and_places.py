@@ -13,19 +13,34 @@ fault("parameters and the optimizer on two disks are measured against one",
       says=r"\{2, optimizer\}\)\.empty\(\)")
 
 fault("a plan does not open the secret of its job",
-      "launcher/front/meeting_stage.cpp", "  secret_of(inputs);\n  return", "  return",
+      "launcher/front/meeting_stage.cpp", "if (membership.agents > 1) secret_of(inputs);", "static_cast<void>(inputs), static_cast<void>(membership);",
       tests=["runs: a plan says what the run would do"],
       says=r"FAILED: plan with a secret that others may read ends with 2")
 
 fault("a plan does not ask for the token that its run pushes with",
-      "apps/hftrain/commands/train.cpp", "if (membership.leads() || !membership.variables.empty()) named_target(", "if (inputs.other_machines) named_target(",
+      "apps/hftrain/commands/train.cpp", "if (membership.leads()) named_target(inputs, plan.do_train, starts_here, console);", "if (membership.leads()) named_target(inputs, plan.do_train, false, console);",
       tests=["runs: a plan says what the run would do"],
       says=r"FAILED: plan with --push_to_hub and without a token ends with 2")
 
-fault("processes of a launcher that show no plan end with 0",
+fault("the first process of a launcher's second machine ends its plan with 0",
       "apps/hftrain/commands/train.cpp", "dry_run ? plan_unseen(context, std::move(parsed))", "dry_run ? ExitCode::kDone",
       tests=["runs: a plan says what the run would do"],
-      says=r"FAILED: both processes of a launcher end a plan with 2")
+      says=r"FAILED: the first process of each machine ends a plan with 2")
+
+fault("every process of a launcher makes the plan, and one of them may end the job before the first has spoken",
+      "apps/hftrain/commands/train.cpp", "if (!launcher::speaks_first(context.environment)) return ExitCode::kDone;\n", "",
+      tests=["runs: a plan says what the run would do"],
+      says=r"FAILED: those beside it leave the plan to it")
+
+fault("a node that does not push is refused a plan for want of a token",
+      "apps/hftrain/commands/train.cpp", "if (membership.leads()) named_target(", "named_target(",
+      tests=["runs: a plan says what the run would do"],
+      says=r"FAILED: a node that does not push needs none")
+
+fault("a plan opens the secret of a host file's first machine on this one",
+      "apps/hftrain/commands/train.cpp", "(hosts == nullptr || hosts->here.front());", "(hosts == nullptr || !hosts->machines.empty());",
+      tests=["runs: a plan says what the run would do"],
+      says=r"FAILED: what a host file's first machine has is not looked for here")
 
 fault("an empty name in GLOO_SOCKET_IFNAME is an interface that is not there",
       "lib/hftrain/comm/local_address.cpp", "  refuse_empty_names(names);\n", "  static_cast<void>(refuse_empty_names);\n",
