@@ -282,4 +282,23 @@ TEST_CASE("offloaded state must fit on the disks of its folders, two folders on 
   CHECK(contains(refusal({1, all - 1}, {1, all - 1}), "where: /states\n"));
 }
 
+TEST_CASE("a folder that nothing is offloaded to is not among those that have too little room") {
+  Case run({"--fsdp", "--nproc_per_node", "1"});
+  arguments::ParallelOptions& sharding = run.parsed.arguments.parallel.sharding;
+  sharding.offload_optimizer = {"nvme", "ds.json:3:14"};
+  sharding.optimizer_path = {"/states", "ds.json:4:18"};
+  sharding.offload_parameters = {"nvme", "ds.json:5:14"};
+  sharding.parameters_path = {"/weights", "ds.json:6:18"};
+  const int64_t all = run.plan().disk.nvme_bytes;
+  ResolveInput input = run.input();
+  input.parameters_disk = input.optimizer_disk = DiskSpace{1, static_cast<uint64_t>(all - 1)};
+  try {
+    resolve(input);
+    FAIL("not refused");
+  } catch (const Error& error) {
+    CHECK(contains(error.render(), "where: /states\n"));
+    CHECK_FALSE(contains(error.render(), "parameters"));
+  }
+}
+
 }  // namespace hftrain::plan

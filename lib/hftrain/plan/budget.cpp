@@ -346,7 +346,7 @@ std::vector<OffloadedState> offloaded_by_disk(const ResolveInput& input, const R
   std::vector<OffloadedState> all;
   const auto add = [&](const std::string& folder, const char* kind, int64_t bytes_of_rank,
                        const std::optional<DiskSpace>& disk) {
-    if (folder.empty() || !disk) return;
+    if (folder.empty() || !disk || bytes_of_rank == 0) return;  // one rank alone keeps its parameters whole
     auto found = std::find_if(all.begin(), all.end(), [&](const OffloadedState& other) {
       return other.disk.file_system == disk->file_system;
     });
@@ -362,6 +362,7 @@ std::vector<OffloadedState> offloaded_by_disk(const ResolveInput& input, const R
 }
 
 void check_nvme(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  if (plan.disk.nvme_bytes == 0) return;
   for (const OffloadedState& state : offloaded_by_disk(input, plan)) {
     if (state.bytes <= static_cast<int64_t>(state.disk.free_bytes)) continue;
     problems.add(ExitCode::kDisk, {Diagnostic::Severity::kError,

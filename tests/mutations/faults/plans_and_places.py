@@ -87,3 +87,8 @@ fault("what is moved aside is told by a flag that nobody gave, or by none",
       "launcher/front/output_stage.cpp", "const std::string given = given_instead(flag, inputs.parsed);", "const std::string given = flag;",
       tests=["front: what a run reads of the folder that is moved aside is told by the flag that was given, and by its place"],
       says=r"train_dir")
+
+fault("a folder that nothing is offloaded to is named among those with too little room",
+      "lib/hftrain/plan/budget.cpp", " || bytes_of_rank == 0) return;", ") return;",
+      tests=["plan: a folder that nothing is offloaded to is not among those that have too little room"],
+      says=r"/states")
