@@ -116,6 +116,11 @@ TEST_CASE("rdzv_endpoint is master_addr and master_port") {
     CHECK(contains(mistakes({}, Environment(variables)), refusal));
   }
   CHECK(launch({"--rdzv_endpoint", "fe80::1%eth0"}).master_addr == "fe80::1%eth0");
+  for (const char* text : {" node0:5", "node0:5\n"}) {  // torchrun strips it
+    INFO(text);
+    CHECK(launch({"--rdzv_endpoint", text}).master_addr == "node0");
+    CHECK(launch({"--rdzv_endpoint", text}).master_port == 5);
+  }
   CHECK(launch({"--rdzv_endpoint", "[fe80::1]"}).master_addr == "fe80::1");
   CHECK(contains(
       mistakes(with({"--rdzv_endpoint", "node0:5", "--master_addr", "node1"})),

@@ -92,3 +92,8 @@ fault("a folder that nothing is offloaded to is named among those with too littl
       "lib/hftrain/plan/budget.cpp", " || bytes_of_rank == 0) return;", ") return;",
       tests=["plan: a folder that nothing is offloaded to is not among those that have too little room"],
       says=r"/states")
+
+fault("spaces around an endpoint are part of its host",
+      "lib/hftrain/arguments/import/launch.cpp", "trim(written->get<std::string>());", "written->get<std::string>();",
+      tests=["arguments: rdzv_endpoint is master_addr and master_port"],
+      says=r"node0")

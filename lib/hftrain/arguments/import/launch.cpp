@@ -99,8 +99,8 @@ class MachineReader {
 
   void endpoint() {
     const Json* written = unread("rdzv_endpoint");
-    if (written == nullptr || written->get<std::string>().empty()) return;
-    const auto text = written->get<std::string>();
+    const std::string text = written == nullptr ? "" : trim(written->get<std::string>());  // as torchrun does
+    if (text.empty()) return;
     const Endpoint endpoint = parse_endpoint(text);
     if (!endpoint.valid)
       return problem("rdzv_endpoint '" + text + "' is not host or host:port", {"rdzv_endpoint"}, "",
