@@ -12,11 +12,15 @@
 
 namespace hftrain::comm {
 
-// Begins `call` on a thread of its own, which is left behind where it does not return: it owns all that it touches. The future
-// does not wait when it goes.
+// Begins `call` on a thread of its own, which is left behind where it does not return: it owns all that it touches. That goes
+// before the answer is there, so that a thread which has answered is never the last to let go of a store. The future does not
+// wait when it goes. std::system_error where there is no thread to be had.
 template <typename Call>
 std::future<std::invoke_result_t<Call>> begin_on_own_thread(Call call) {
-  std::packaged_task<std::invoke_result_t<Call>()> task(std::move(call));
+  std::packaged_task<std::invoke_result_t<Call>()> task([call = std::move(call)]() mutable {
+    Call own = std::move(call);
+    return own();
+  });
   std::future<std::invoke_result_t<Call>> result = task.get_future();
   std::thread(std::move(task)).detach();
   return result;

@@ -131,6 +131,11 @@ fault("a watch waits for a store that is frozen",
       tests=["comm: a rank 0 that is frozen with its store holds no watch"],
       says=r"signal == 0")
 
+fault("a thread that has answered may be the last to let go of a store",
+      "lib/hftrain/comm/own_thread.h", "Call own = std::move(call);", "Call& own = call;",
+      tests=["comm: what a call on a thread of its own holds is gone before its answer is there"],
+      says=r"was_gone")
+
 fault("of offloaded gradients those of the fuller memory alone are counted",
       "lib/hftrain/parallel/sharded_parameter.cpp", "return placement_.apart() ? GradientBytes", "return rows_ < 0 ? GradientBytes",
       tests=["parallel: each stage holds what its formula says"],
