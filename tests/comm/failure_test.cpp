@@ -9,7 +9,10 @@
 
 #include <cerrno>
 #include <csignal>
+#include <future>
 #include <sstream>
+#include <thread>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "comm/rank_processes.h"
 #include "hftrain/base/file.h"
@@ -102,6 +105,31 @@ const RankBody kFrozen("rank 0 is frozen", [](const Rank& rank) {
   const at::Tensor tensor = at::zeros({16}, at::kFloat);
   const Error error = lost_in([&] { communicator->all_reduce(tensor, Reduction::kSum); });
   CHECK(contains(error.what(), "all-reduce number 2 failed: no word from rank 0, which keeps the store"));
+});
+
+// As others wait in its store for rank 2.
+const RankBody kFrozenEarly("rank 0 freezes at the rendezvous", [](const Rank& rank) {
+  if (rank.rank() == 2) return rank.hang();
+  std::promise<std::string> said;
+  std::thread comes([&] {
+    try {
+      comm::open_store(rank.store(), rank.rank(), rank.world_size(), std::chrono::seconds(5));
+    } catch (const Error& error) {
+      said.set_value(error.what());
+    }
+  });
+  if (rank.rank() == 1) {
+    std::future<std::string> what = said.get_future();
+    if (what.wait_for(std::chrono::minutes(1)) != std::future_status::ready) rank.die();
+    comes.join();
+    CHECK(what.get() == "the rendezvous store of rank 0 does not answer");
+    return;
+  }
+  c10d::TCPStoreOptions client;
+  client.port = rank.store().port;
+  c10d::TCPStore(rank.store().host, client).wait({"hftrain/present/1"}, std::chrono::minutes(1));
+  rank.freeze();
+  comes.join();
 });
 
 const RankBody kAbsent("rank 1 never comes", [](const Rank& rank) {
@@ -217,6 +245,11 @@ TEST_CASE("a peer that hangs is named when the deadline has passed", "[process][
 TEST_CASE("a rank 0 that is frozen with its store is named when the deadline has passed",
           "[process][alone]") {
   require_success(testing::run_ranks("rank 0 is frozen", 3, {0}, GENERATE("gloo", "shm")));
+}
+
+TEST_CASE("a rank 0 that freezes while ranks wait for another at the rendezvous is named",
+          "[process][alone]") {
+  require_success(testing::run_ranks("rank 0 freezes at the rendezvous", 3, {0, 2}));
 }
 
 TEST_CASE("a peer that does not connect is named when the deadline has passed", "[process][alone]") {

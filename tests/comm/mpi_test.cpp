@@ -80,7 +80,7 @@ const RankBody kLeaves("a rank leaves in the middle", [](const Rank& rank) {
 const RankBody kStays("a rank does not get through the start of MPI", [](const Rank& rank) {
   if (rank.rank() == 1) {
     const auto store = comm::open_store(rank.store(), 1, rank.world_size(), std::chrono::minutes(1));
-    comm::missing_at(*store, "mpi", 1, rank.world_size(), std::chrono::minutes(1));
+    comm::missing_at(store, "mpi", 1, rank.world_size(), std::chrono::minutes(1));
     return rank.hang();
   }
   try {

@@ -22,8 +22,8 @@ namespace {
 // In the store, once a rank has given up an operation.
 constexpr const char* kGivenUpKey = "hftrain/given-up";
 // For the store to answer, of which a sound one on a busy machine needs little. As a watch waits for it no operation is looked
-// at; the other is for those who say what failed, beside what they wait for each other.
-constexpr std::chrono::milliseconds kWatchWaits{200}, kStoreAnswers{5000};
+// at.
+constexpr std::chrono::milliseconds kWatchWaits{200};
 
 c10d::ReduceOp operator_of(Reduction reduction, const at::Tensor& tensor) {
   switch (reduction) {
@@ -368,13 +368,11 @@ Error Communicator::name_missing(const std::string& why, const Operation& operat
   try {
     // Of all ranks, for one of this group that waits in vain in another one is alive.
     const std::vector<int>& members = request_.members;
-    std::vector<int> silent =
-        call_within(2 * request_.patience + kStoreAnswers,
-                    [store = given_up_->store, self = members[static_cast<size_t>(rank())],
-                     world_size = given_up_->world_size, patience = request_.patience] {
-                      store->set(kGivenUpKey, std::vector<uint8_t>{1});
-                      return missing_at(*store, "failed", self, world_size, patience);
-                    });
+    // A client does one thing at a time, and this rank may be asking for another group.
+    call_within(request_.patience + kStoreAnswers,
+                [store = given_up_->store] { store->set(kGivenUpKey, std::vector<uint8_t>{1}); });
+    std::vector<int> silent = missing_at(given_up_->store, "failed", members[static_cast<size_t>(rank())],
+                                         given_up_->world_size, request_.patience);
     std::erase_if(
         silent, [&](int other) { return std::find(members.begin(), members.end(), other) == members.end(); });
     what +=

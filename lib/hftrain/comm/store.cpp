@@ -51,16 +51,9 @@ std::vector<int> missing_of(c10d::Store& store, const std::string& name, const s
   return missing;
 }
 
-}  // namespace
-
-std::string name_ranks(const std::vector<int>& ranks) {
-  std::vector<std::string> names;
-  for (const int rank : ranks) names.push_back(std::to_string(rank));
-  return (ranks.size() == 1 ? "rank " : "ranks ") + join(names, ", ");
-}
-
-std::vector<int> missing_at(c10d::Store& store, const std::string& name, int rank, int world_size,
-                            std::chrono::milliseconds patience) {
+// Waits for the store to answer, however long that takes.
+std::vector<int> ask_everybody(c10d::Store& store, const std::string& name, int rank, int world_size,
+                               std::chrono::milliseconds patience) {
   std::vector<int> everybody(static_cast<size_t>(world_size));
   for (int i = 0; i < world_size; ++i) everybody[static_cast<size_t>(i)] = i;
   const std::vector<uint8_t> yes{1};
@@ -79,13 +72,29 @@ std::vector<int> missing_at(c10d::Store& store, const std::string& name, int ran
   return missing;
 }
 
+}  // namespace
+
+std::string name_ranks(const std::vector<int>& ranks) {
+  std::vector<std::string> names;
+  for (const int rank : ranks) names.push_back(std::to_string(rank));
+  return (ranks.size() == 1 ? "rank " : "ranks ") + join(names, ", ");
+}
+
+std::vector<int> missing_at(const StorePointer& store, const std::string& name, int rank, int world_size,
+                            std::chrono::milliseconds patience) {
+  return call_within((rank == 0 ? 2 : 1) * patience + kStoreAnswers,
+                     [store, name, rank, world_size, patience] {
+                       return ask_everybody(*store, name, rank, world_size, patience);
+                     });
+}
+
 StorePointer open_store(const StoreAddress& address, int rank, int world_size,
                         std::chrono::milliseconds deadline) {
   const std::string place =
       "rank " + std::to_string(rank) + ", store " + address.host + ':' + std::to_string(address.port);
   try {
     StorePointer store = connect(address, rank, world_size, deadline);
-    const std::vector<int> missing = missing_at(*store, "present", rank, world_size, deadline);
+    const std::vector<int> missing = missing_at(store, "present", rank, world_size, deadline);
     if (missing.empty()) return store;
     throw Error(ExitCode::kWorkerLost, name_ranks(missing) + " did not come to the rendezvous")
         .where(place)

@@ -9,6 +9,9 @@
 
 namespace hftrain::comm {
 
+// For a sound store on a busy machine, beside what ranks wait in it for each other.
+inline constexpr std::chrono::milliseconds kStoreAnswers{5000};
+
 struct StoreAddress {
   std::string host;  // of rank 0
   uint16_t port = 0;
@@ -24,9 +27,9 @@ c10::intrusive_ptr<c10d::Store> open_store(const StoreAddress& address, int rank
 // A question put to all ranks at a time when some of them may be gone: who has reached the point `name`?
 // Those ranks of 0 … world_size-1 that have not are returned, after all have or after `patience`. Rank 0,
 // whose end is the end of the store, returns only when the others have their answer, or have not asked for it
-// within another `patience`. c10::DistError when the store is gone.
-std::vector<int> missing_at(c10d::Store& store, const std::string& name, int rank, int world_size,
-                            std::chrono::milliseconds patience);
+// within another `patience`. c10::DistError when the store is gone, or has not answered kStoreAnswers after that.
+std::vector<int> missing_at(const c10::intrusive_ptr<c10d::Store>& store, const std::string& name, int rank,
+                            int world_size, std::chrono::milliseconds patience);
 
 // "rank 3", "ranks 1, 2".
 std::string name_ranks(const std::vector<int>& ranks);

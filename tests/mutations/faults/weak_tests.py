@@ -121,10 +121,9 @@ fault("every operation on a device asks the store",
       says=r"steady_clock", also=[("lib/hftrain/comm/work_watch.cpp", "    watched_.pop_front();\n    asked_ = Clock::now();\n", "    watched_.pop_front();\n")])
 
 fault("a rank that waits in vain in another group is named as gone",
-      "lib/hftrain/comm/communicator.cpp", 'return missing_at(*store, "failed", self,', 'return missing_at(*store, "failed/" + name, self,',
+      "lib/hftrain/comm/communicator.cpp", 'missing_at(given_up_->store, "failed",', 'missing_at(given_up_->store, "failed/" + name_,',
       tests=["comm: a survivor that waits for a survivor is not named with the rank that is gone"],
-      says=r"all ranks are alive",
-      also=[("lib/hftrain/comm/communicator.cpp", "[store = given_up_->store, self =", "[name = name_, store = given_up_->store, self =")])
+      says=r"all ranks are alive")
 
 fault("a watch waits for a store that is frozen",
       "lib/hftrain/comm/communicator.cpp", "  if (question_.wait_for(kWatchWaits) != std::future_status::ready) return false;\n", "",
@@ -135,6 +134,11 @@ fault("a thread that has answered may be the last to let go of a store",
       "lib/hftrain/comm/own_thread.h", "Call own = std::move(call);", "Call& own = call;",
       tests=["comm: what a call on a thread of its own holds is gone before its answer is there"],
       says=r"was_gone")
+
+fault("a rank 0 that freezes at the rendezvous is waited for without limit",
+      "lib/hftrain/comm/store.cpp", "  return call_within((rank == 0 ? 2 : 1) * patience + kStoreAnswers,", "  return call_within(std::chrono::hours(1),",
+      tests=["comm: a rank 0 that freezes while ranks wait for another at the rendezvous is named"],
+      says=r"signal == 0")
 
 fault("of offloaded gradients those of the fuller memory alone are counted",
       "lib/hftrain/parallel/sharded_parameter.cpp", "return placement_.apart() ? GradientBytes", "return rows_ < 0 ? GradientBytes",

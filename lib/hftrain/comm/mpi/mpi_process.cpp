@@ -96,7 +96,7 @@ class Process final : public MpiProcess {
 
   static std::vector<int> missing_ranks(const BackendRequest& request, const std::string& point,
                                         std::chrono::milliseconds patience) {
-    std::vector<int> missing = missing_at(*request.store, point, request.rank, request.world_size, patience);
+    std::vector<int> missing = missing_at(request.store, point, request.rank, request.world_size, patience);
     for (int& member : missing) member = request.members[static_cast<size_t>(member)];
     return missing;
   }
