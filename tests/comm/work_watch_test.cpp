@@ -4,6 +4,8 @@
 
 #include <ATen/ops/zeros.h>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -117,6 +119,26 @@ const RankBody kFrozenStore("the host runs ahead of a rank 0 that is frozen", []
   std::future<std::string> what = found->get_future();
   if (what.wait_for(std::chrono::minutes(1)) != std::future_status::ready) rank.die();
   CHECK(what.get() == "all-reduce number 1 failed: no word from rank 0, which keeps the store");
+});
+
+// More than there is of addresses for the stack of one.
+void allow_no_threads() {
+  pthread_attr_t attributes;
+  REQUIRE(::pthread_attr_init(&attributes) == 0);
+  REQUIRE(::pthread_attr_setstacksize(&attributes, size_t{1} << 48) == 0);
+  REQUIRE(::pthread_setattr_default_np(&attributes) == 0);
+}
+
+const RankBody kNoThread("a watch cannot ask the store", [](const Rank& rank) {
+  GroupOptions options = options_of(rank, nullptr);
+  const auto found = std::make_shared<std::promise<std::string>>();
+  options.lost = [found](const Error& error) { found->set_value(error.what()); };
+  const auto communicator = make_communicator(options, {{"early", make_early_backend}});
+  CHECK(communicator->sum(1) == 2);
+  if (rank.rank() == 1) return rank.hang();
+  allow_no_threads();
+  communicator->all_reduce(at::zeros({16}, at::kFloat), Reduction::kSum);
+  CHECK(found->get_future().get().find("all-reduce number 1 failed: nobody could be asked: ") == 0);
 });
 
 const RankBody kBroken("the connection of a watched group breaks", [](const Rank& rank) {
@@ -251,6 +273,10 @@ TEST_CASE("a rank that hangs is named though no host waits for it", "[process][a
 
 TEST_CASE("a rank 0 that is frozen with its store holds no watch", "[process][alone]") {
   testing::require_success(testing::run_ranks("the host runs ahead of a rank 0 that is frozen", 3, {0}));
+}
+
+TEST_CASE("a watch that gets no thread to ask the store on goes on without", "[process][alone]") {
+  testing::require_success(testing::run_ranks("a watch cannot ask the store", 2, {1}));
 }
 
 TEST_CASE("a connection that breaks is noticed though no host waits for it", "[process]") {

@@ -10,6 +10,7 @@
 #include <exception>
 #include <numeric>
 #include <stdexcept>
+#include <system_error>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "hftrain/comm/own_thread.h"
@@ -377,6 +378,8 @@ Error Communicator::name_missing(const std::string& why, const Operation& operat
         silent, [&](int other) { return std::find(members.begin(), members.end(), other) == members.end(); });
     what +=
         silent.empty() ? "all ranks are alive but did not finish it" : "no word from " + name_ranks(silent);
+  } catch (const std::system_error& error) {
+    what += std::string("nobody could be asked: ") + error.what();  // no thread can be had
   } catch (const std::exception&) {
     what += "no word from rank 0, which keeps the store";
   }
@@ -392,12 +395,14 @@ Error Communicator::name_missing(const std::string& why, const Operation& operat
 // writes a stack into this rank's log whenever it is used: it is asked no more.
 bool Communicator::another_gave_up() {
   if (given_up_->store_gone) return false;
-  if (!question_.valid()) {
-    question_ = begin_on_own_thread([store = given_up_->store] { return store->check({kGivenUpKey}); });
-  }
-  if (question_.wait_for(kWatchWaits) != std::future_status::ready) return false;
   try {
+    if (!question_.valid()) {
+      question_ = begin_on_own_thread([store = given_up_->store] { return store->check({kGivenUpKey}); });
+    }
+    if (question_.wait_for(kWatchWaits) != std::future_status::ready) return false;
     return question_.get();
+  } catch (const std::system_error&) {
+    return false;  // no thread can be had now: it is asked again
   } catch (const std::exception&) {
     given_up_->store_gone = true;
     return false;

@@ -126,7 +126,7 @@ fault("a rank that waits in vain in another group is named as gone",
       says=r"all ranks are alive")
 
 fault("a watch waits for a store that is frozen",
-      "lib/hftrain/comm/communicator.cpp", "  if (question_.wait_for(kWatchWaits) != std::future_status::ready) return false;\n", "",
+      "lib/hftrain/comm/communicator.cpp", "    if (question_.wait_for(kWatchWaits) != std::future_status::ready) return false;\n", "",
       tests=["comm: a rank 0 that is frozen with its store holds no watch"],
       says=r"signal == 0")
 
@@ -134,6 +134,11 @@ fault("a thread that has answered may be the last to let go of a store",
       "lib/hftrain/comm/own_thread.h", "Call own = std::move(call);", "Call& own = call;",
       tests=["comm: what a call on a thread of its own holds is gone before its answer is there"],
       says=r"was_gone")
+
+fault("a watch that gets no thread to ask the store on ends the process",
+      "lib/hftrain/comm/communicator.cpp", "    return false;  // no thread can be had now: it is asked again\n", "    throw;\n",
+      tests=["comm: a watch that gets no thread to ask the store on goes on without"],
+      says=r"signal == 0|SIGABRT")
 
 fault("a rank 0 that freezes at the rendezvous is waited for without limit",
       "lib/hftrain/comm/store.cpp", "  return call_within((rank == 0 ? 2 : 1) * patience + kStoreAnswers,", "  return call_within(std::chrono::hours(1),",
