@@ -11,7 +11,6 @@
 #include "hftrain/nn/widened.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "support/catch.h"
-#include "support/skip.h"
 
 namespace hftrain::models {
 namespace {
@@ -76,7 +75,7 @@ int64_t expected(const std::shared_ptr<const architectures::Architecture>& archi
   plan.data.block_size = input;
   plan.data.target_size = kTarget;
   plan.ranks.ranks = {plan::RankPlan{}};
-  return plan::estimate_memory(*architecture, plan, /*widens_bfloat16=*/true).activations;
+  return plan::estimate_memory(*architecture, plan, nn::widens_bfloat16()).activations;
 }
 
 // Of one more block of the decoder.
@@ -87,9 +86,7 @@ int64_t of_a_block(const Bytes& bytes, const Case& of, const std::string& dropou
 
 }  // namespace
 
-TEST_CASE(
-    "a decoder's block keeps what the plan expects, of an encoder's tokens too, where bfloat16 is widened") {
-  if (!nn::widens_bfloat16()) HFTRAIN_SKIP("this processor multiplies bfloat16 quicker");
+TEST_CASE("a decoder's block keeps of bfloat16 what the plan expects, of an encoder's tokens too") {
   at::set_num_threads(1);
   struct Row {
     const Case* of;

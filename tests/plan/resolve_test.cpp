@@ -550,10 +550,13 @@ TEST_CASE("the memory of an encoder and a decoder counts the blocks of both") {
 TEST_CASE(
     "what attention keeps in float32 where bfloat16 is widened counts, and the weights of the form that has "
     "them") {
-  const auto activations = [](const std::string& dropout, bool widens, std::vector<std::string> flags) {
-    Case run(std::move(flags));
-    run.model.architecture = architectures::Architecture::from_scratch(
+  const auto of_dropout = [](const std::string& dropout) {
+    return architectures::Architecture::from_scratch(
         "gpt2", "n_layer=2,n_embd=8,n_head=2,vocab_size=100,n_positions=64,attn_pdrop=" + dropout);
+  };
+  const auto activations = [&](const std::string& dropout, bool widens, std::vector<std::string> flags) {
+    Case run(std::move(flags));
+    run.model.architecture = of_dropout(dropout);
     run.topology.host.widens_bfloat16 = widens;
     return run.plan().memory_per_rank.activations;
   };
@@ -562,13 +565,30 @@ TEST_CASE(
   };
   constexpr int64_t kTokens = 8 * 64, kBlocks = 2 + 1;  // one more for the gradients
   CHECK(more("0.0") == kBlocks * kTokens * 8 * 4);
-  CHECK(more("0.1") == kBlocks * kTokens * (3 * 8 * 2 + 3 * 2 * 64 * 2));
   CHECK(activations("0.0", true, {}) == activations("0.0", false, {}));
+  // The form that has the weights computes in float32 on every processor.
+  CHECK(more("0.1") == 0);
+  CHECK(activations("0.1", false, {"--bf16"}) - activations("0.0", false, {"--bf16"}) ==
+        kBlocks * kTokens * (3 * 8 * 2 + 3 * 2 * 64 * 4));
   Case several({"--bf16"});
+  several.model.architecture = of_dropout("0.0");
   several.agents = like_this_one({.topology = several.topology, .cores = {0, 1}}, 2);
   const int64_t narrow = several.plan().memory_per_rank.activations;
   several.agents[1].topology.host.widens_bfloat16 = true;  // of one machine of two
   CHECK(several.plan().memory_per_rank.activations > narrow);
+}
+
+TEST_CASE("weights that attention drops out are in the plan where they are kept: in training on a CPU") {
+  const auto memory = [](const std::string& dropout, int gpus) {
+    Case run({"--do_train", "--do_eval"}, machine(gpus));
+    run.model.architecture = architectures::Architecture::from_scratch(
+        "gpt2", "n_layer=2,n_embd=8,n_head=2,vocab_size=100,n_positions=64,attn_pdrop=" + dropout);
+    run.data.validation = SplitFacts{.cache_path = "v", .samples = 8, .tokens = 8 * 64, .exact = true};
+    return run.plan().memory_per_rank;
+  };
+  CHECK(memory("0.1", 0).activations > memory("0.0", 0).activations);
+  CHECK(memory("0.1", 0).evaluation == memory("0.0", 0).evaluation);
+  CHECK(memory("0.1", 1).activations == memory("0.0", 1).activations);
 }
 
 TEST_CASE("the memory of training has room for the gradients of the largest block, while backward is in it") {

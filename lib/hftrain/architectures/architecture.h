@@ -87,8 +87,11 @@ struct ImageShape {
 struct ActivationFootprint {
   int64_t linear = 0;
   int64_t square = 0;
+  // In the place of `square` on a CPU, where attention that drops out weights takes the form that keeps them; a GPU's kernels drop
+  // out what they do not keep, and without a backward pass nothing is dropped out.
+  int64_t dropped = 0;
   int64_t attended = 0;  // of `linear`: what attentions put out
-  // Of a decoder's block that attends to an encoder's: per token of the input, and per own token and token of it.
+  // Of a decoder's block that attends to an encoder's: per token of the input, and as `dropped` per own token and token of it.
   int64_t encoded = 0;
   int64_t cross = 0;
 };

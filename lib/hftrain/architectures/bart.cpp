@@ -158,8 +158,7 @@ ActivationFootprint bart_block(const BartConfig& config, const BartStack& stack)
   block.attended = config.d_model;
   if (config.dropout > 0) block.linear += 2 * config.d_model;
   if (config.activation_dropout > 0) block.linear += 2 * stack.ffn_dim;
-  // Dropout on attention weights takes the form that keeps them.
-  if (config.attention_dropout > 0) block.square = kOfDroppedWeight * stack.attention_heads;
+  if (config.attention_dropout > 0) block.dropped = kOfDroppedWeight * stack.attention_heads;
   return block;
 }
 

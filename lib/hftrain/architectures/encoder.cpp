@@ -41,8 +41,7 @@ ActivationFootprint EncoderArchitecture::activations() const {
   block.attended = width;
   if (config_.attended_dropout > 0) block.linear += width;  // what a dropout keeps: which it left
   if (config_.dropout > 0) block.linear += width;
-  // Dropout on attention weights takes the form that keeps them.
-  if (config_.attention_dropout > 0) block.square = kOfDroppedWeight * config_.heads;
+  if (config_.attention_dropout > 0) block.dropped = kOfDroppedWeight * config_.heads;
   return block;
 }
 

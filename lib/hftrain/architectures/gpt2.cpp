@@ -119,8 +119,7 @@ ActivationFootprint Gpt2Architecture::activations() const {
   block.linear = 8 * width + 2 * inner;
   block.attended = width;
   if (config_.resid_pdrop > 0) block.linear += 2 * width;
-  // Dropout on attention weights takes the form that keeps them.
-  if (config_.attn_pdrop > 0) block.square = kOfDroppedWeight * config_.n_head;
+  if (config_.attn_pdrop > 0) block.dropped = kOfDroppedWeight * config_.n_head;
   return block;
 }
 

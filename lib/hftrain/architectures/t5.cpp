@@ -243,7 +243,7 @@ ActivationFootprint T5Architecture::activations() const {
   block.square = config_.num_heads;
   if (config_.dropout_rate > 0) {
     block.linear += 2 * width + config_.d_ff;
-    block.square = kOfDroppedWeight * config_.num_heads;
+    block.dropped = kOfDroppedWeight * config_.num_heads;
   }
   return block;
 }
@@ -258,7 +258,6 @@ std::vector<BlockStack> T5Architecture::stacks() const {
   decoder.encoded = 2 * inner;
   if (config_.dropout_rate > 0) {
     decoder.linear += width;
-    // Dropout on attention weights takes the form that keeps them.
     decoder.cross = kOfDroppedWeight * config_.num_heads;
   }
   std::vector<BlockStack> stacks = {{config_.num_layers, encoder, false}};

@@ -70,30 +70,33 @@ struct StackTokens {
   int64_t all = 0, row = 0;
 };
 
-// Whether attention computes in float32 what is bfloat16 before it and after it (nn/attention.cpp).
+// Whether fused attention computes in float32 what is bfloat16 before it and after it (nn/attention.cpp).
 bool widens(const RunPlan& plan, bool widens_bfloat16) {
   return widens_bfloat16 && !on_gpu(plan.ranks) && plan.precision.compute == "bfloat16";
 }
 
-// What its attentions keep in float32 where they are widened, beside what they keep in any case. The fused form keeps what comes
-// out, too; the one that keeps weights has queries, keys and values so alone, and those of an encoder's tokens are as many as
-// these.
+// What its attentions keep in float32 on a CPU, beside what they keep in any case. The form that keeps weights has them so on
+// every processor, and queries, keys and values, of which those of an encoder's tokens are as many as these; the fused one keeps
+// what comes out where it is widened.
 int64_t widened_bytes(const architectures::ActivationFootprint& block, int64_t own, int64_t input,
-                      int64_t item) {
-  const int64_t more = kFullPrecision - item;
+                      int64_t item, bool wide) {
+  const int64_t more = kFullPrecision - item, fused = wide ? kFullPrecision : 0;
   const int64_t across = block.encoded / 2, within = block.attended - across;  // of keys and values each
-  const int64_t of_own = within * (block.square > 0 ? 3 * more : kFullPrecision) +
-                         across * (block.cross > 0 ? more : kFullPrecision);
+  const int64_t of_own =
+      within * (block.square > 0 ? 3 * more : fused) + across * (block.cross > 0 ? more : fused);
   return own * of_own + (block.cross > 0 ? input * block.encoded * more : 0);
 }
 
 // What a block of a stack keeps; `input`: the tokens that a decoder attends to.
 int64_t block_bytes(const architectures::BlockStack& stack, const StackTokens& own, const StackTokens& input,
                     const RunPlan& plan, bool wide) {
-  const int64_t item = bytes_of(plan.precision.compute), weight = wide ? kFullPrecision : item;
-  const architectures::ActivationFootprint& block = stack.block;
+  const bool cpu = !on_gpu(plan.ranks);
+  const int64_t item = bytes_of(plan.precision.compute), weight = cpu ? kFullPrecision : item;
+  architectures::ActivationFootprint block = stack.block;
+  if (cpu && block.dropped > 0) block.square = block.dropped;
+  if (!cpu) block.cross = 0;
   return own.all * (block.linear * item + (block.square * own.row + block.cross * input.row) * weight) +
-         input.all * block.encoded * item + (wide ? widened_bytes(block, own.all, input.all, item) : 0);
+         input.all * block.encoded * item + (cpu ? widened_bytes(block, own.all, input.all, item, wide) : 0);
 }
 
 // What all of them keep.
