@@ -203,9 +203,10 @@ const std::vector<Key>& keys() {
            "scores that are no numbers count as 0 instead of ending generation"),
       flag("renormalize_logits", &Config::renormalize_logits,
            "probabilities sum to 1 again after all that changes them"),
-      length("prompt_lookup_num_tokens", &Config::prompt_lookup_num_tokens, 0,
-             "most tokens that are guessed ahead from what the text said before, which only speeds it up; 0: "
-             "none"),
+      length(
+          "prompt_lookup_num_tokens", &Config::prompt_lookup_num_tokens, 0,
+          "most tokens that are guessed ahead from what the text said before, to read them in one step; 0: "
+          "none"),
       some_tokens("eos_token_id", &Config::eos_token_id, "tokens that end a text"),
       one_token("pad_token_id", &Config::pad_token_id, "the token that fills up a batch"),
       one_token("bos_token_id", &Config::bos_token_id, "the token that an empty prompt stands for"),

@@ -60,8 +60,8 @@ class Model {
   // reads its own ids in the first step only) after what `cache` holds, and adds it there. Logits of what follows the
   // last place of each row, [B, L] in the compute dtype, without gradients. Padding may stand before a prompt (left).
   at::Tensor next_logits(const Batch& batch, KeyValueCache& cache, nn::UnitRunner& runner);
-  // The same of what follows each place of one row that is read, [T, L]. What a place sees and how its numbers are added up does not
-  // depend on those behind it.
+  // The same of what follows each place of one row that is read, [T, L]. A place sees nothing of those behind it; its products may
+  // be added up in another order than where it is read alone.
   at::Tensor logits_of_each(const Batch& batch, KeyValueCache& cache, nn::UnitRunner& runner);
   // Whether it leaves in the cache what later steps see. One that does not is given whole texts each time:
   virtual bool remembers() const noexcept { return true; }
