@@ -430,6 +430,23 @@ TEST_CASE("A Megatron pair is grouped by sequences as text is by rows") {
   CHECK(fixture.prepare(request).validation->samples == 2);
 }
 
+TEST_CASE("Token files of one content at two places are read where the run named them") {
+  PrepareFixture fixture;
+  for (const char* name : {"here", "there"}) {
+    ColumnWriter writer(fixture.folder / name, 100);
+    for (int i = 0; i < 6; ++i) writer.add(std::vector<int32_t>(8, i));
+    writer.finish();
+  }
+  PrepareRequest request = fixture.request(8);
+  request.train_files = {fixture.folder / "here.bin"};
+  CHECK(fixture.prepare(request).train->cache_path == fixture.folder / "here");
+  request.train_files = {fixture.folder / "there.bin"};
+  const PreparedData again = fixture.prepare(request);
+  CHECK(again.from_cache);
+  CHECK(again.train->cache_path == fixture.folder / "there");
+  CHECK(find_prepared(request)->train->cache_path == fixture.folder / "there");
+}
+
 TEST_CASE("Several files are one stream of rows, and groups cross their ends") {
   PrepareFixture fixture;
   const std::string text = hftrain::read_file(fixture.folder / "lines.txt");

@@ -180,6 +180,22 @@ TEST_CASE("files with paths and classes are rows too, and columns have the names
   CHECK(data.facts["names"] == Json::array({"cat", "fox"}));
 }
 
+TEST_CASE("equal rows in two folders name the images of each") {
+  ImageFixture fixture;
+  for (const char* folder : {"train/here", "train/there"}) {
+    fixture.put(std::string(folder) + "/rows.jsonl",
+                "{\"image\": \"1.png\", \"label\": \"a\"}\n{\"image\": \"2.png\", \"label\": \"b\"}\n");
+    for (const char* name : {"/1.png", "/2.png"}) fixture.put(folder + std::string(name), picture(3));
+  }
+  data::PrepareRequest request = fixture.request();
+  request.train_files = request.survey_files = {fixture.folder / "train/here/rows.jsonl"};
+  CHECK(fixture.paths(*ImageFixture::prepare(request).train) ==
+        std::vector<std::string>{"here/1.png", "here/2.png"});
+  request.train_files = request.survey_files = {fixture.folder / "train/there/rows.jsonl"};
+  CHECK(fixture.paths(*ImageFixture::prepare(request).train) ==
+        std::vector<std::string>{"there/1.png", "there/2.png"});
+}
+
 TEST_CASE("what is no data for this task is refused in four parts") {
   ImageFixture fixture;
   const data::PrepareRequest request = fixture.request();

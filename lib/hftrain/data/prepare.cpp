@@ -1,5 +1,8 @@
 #include "hftrain/data/prepare.h"
 
+#include <filesystem>
+#include <utility>
+
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/data/prepared_key.h"
@@ -10,12 +13,33 @@
 namespace hftrain::data {
 namespace {
 
+namespace fs = std::filesystem;
+
 void warn_of_repeated_files(const std::vector<SplitRequest>& splits, const Logger& logger) {
   for (const SplitRequest& split : splits) {
     if (split.share == RowShare::kHeldOut) continue;  // of the training files
     for (const std::string& told : told_of_repeated_files(split.files.paths(), split.split))
       logger.warning(told);
   }
+}
+
+// An entry that was made of token files which are read where they lie names a place where they lay. Its key is of their
+// contents, and what lies there may be other by now: the files that were named now count.
+PreparedData with_named_files(PreparedData data, const std::vector<SplitRequest>& splits) {
+  for (const SplitRequest& split : splits) {
+    std::optional<PreparedSplit>& prepared = member_of(data, split);
+    if (!prepared || split.files.token_prefixes.empty()) continue;
+    const bool own = prepared->cache_path.starts_with(data.folder + '/');
+    if (!own) prepared->cache_path = fs::absolute(split.files.token_prefixes.front()).string();
+  }
+  return data;
+}
+
+std::optional<PreparedData> find_made(const TokenCache& cache, const std::string& key,
+                                      const std::vector<SplitRequest>& splits) {
+  std::optional<PreparedData> found = cache.find(key);
+  if (!found) return std::nullopt;
+  return with_named_files(std::move(*found), splits);
 }
 
 }  // namespace
@@ -41,7 +65,7 @@ std::optional<PreparedData> find_prepared(const PrepareRequest& request) {
   if (splits.empty()) return PreparedData{};
   if (has_text(request, splits) && request.tokenizer_folder.empty())
     return std::nullopt;  // of a plan without a tokenizer
-  return TokenCache(request.cache_folder).find(key_of(request, splits));
+  return find_made(TokenCache(request.cache_folder), key_of(request, splits), splits);
 }
 
 std::optional<PreparedData> prepare(const PrepareRequest& request, const TokenizerLoader& load_tokenizer,
@@ -53,7 +77,7 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
   const std::string key = key_of(request, splits);
   const TokenCache cache(request.cache_folder);
   if (!request.overwrite_cache) {
-    auto found = cache.find(key);
+    auto found = find_made(cache, key, splits);
     if (found && TokenCache::hold(*found)) return found;
     if (!found && path_exists(cache.folder_of(key))) {
       observer.logger.warning("the token cache " + cache.folder_of(key) + " is damaged and is made again");

@@ -16,24 +16,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string absolute_place(const std::string& path) {
+  return fs::absolute(path).lexically_normal().string();
+}
+
 // What tells the contents of a file of rows from others. Of images their places and sizes: the cache holds no more of
-// them than where they are.
-Json key_of_rows(const RowFile& file, const FileHashes& hashes) {
+// them than where they are. Rows that name images begin their paths in the folder of the file, which counts for that.
+Json key_of_rows(const RowFile& file, bool of_images, const FileHashes& hashes) {
+  const int format = static_cast<int>(file.format);
   if (file.format == RowFormat::kLinePairs)
-    return {static_cast<int>(file.format), hashes.hash(file.path), hashes.hash(target_of_pair(file.path))};
-  if (file.format != RowFormat::kImageFolder) return {static_cast<int>(file.format), hashes.hash(file.path)};
+    return {format, hashes.hash(file.path), hashes.hash(target_of_pair(file.path))};
+  if (file.format != RowFormat::kImageFolder) {
+    Json key = {format, hashes.hash(file.path)};
+    if (of_images) key.push_back(fs::path(absolute_place(file.path)).parent_path().string());
+    return key;
+  }
   std::string listing;
   for (const ImageFile& image : image_files(file.path))
     listing += image.path + '\0' + std::to_string(image.bytes) + '\n';
-  return {static_cast<int>(file.format), fs::absolute(file.path).lexically_normal().string(),
-          hash_bytes(listing)};
+  return {format, absolute_place(file.path), hash_bytes(listing)};
 }
 
 // Of rows that are held out of a stream the contents are not read for it, which may be as long as training.
-Json key_of_split(const SplitRequest& split, bool of_stream, const FileHashes& hashes) {
+Json key_of_split(const SplitRequest& split, bool of_stream, bool of_images, const FileHashes& hashes) {
   Json files = Json::array();
   for (const RowFile& file : split.files.rows)
-    files.push_back(of_stream ? stamp_of(file).key() : key_of_rows(file, hashes));
+    files.push_back(of_stream ? stamp_of(file).key() : key_of_rows(file, of_images, hashes));
   for (const std::string& prefix : split.files.token_prefixes) {
     files.push_back({"tokens", hashes.hash(prefix + ".idx"), hashes.hash(prefix + ".bin")});
   }
@@ -47,6 +55,7 @@ Json key_of_split(const SplitRequest& split, bool of_stream, const FileHashes& h
 
 std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest>& splits) {
   const FileHashes hashes(request.cache_folder + "/hashes");
+  const bool of_images = request.recipe.image_folders;
   Json key = {{"format", kCacheFormat},
               {"task", request.recipe.task},
               {"options", request.recipe.options},
@@ -55,9 +64,10 @@ std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest
               {"keep_linebreaks", request.keep_linebreaks}};
   for (const SplitRequest& split : splits) {
     const bool of_stream = request.holds_out_of_hundreds && split.share == RowShare::kHeldOut;
-    key["splits"][name_of(split)] = key_of_split(split, of_stream, hashes);
+    key["splits"][name_of(split)] = key_of_split(split, of_stream, of_images, hashes);
   }
-  for (const RowFile& file : survey_files(request).rows) key["survey"].push_back(key_of_rows(file, hashes));
+  for (const RowFile& file : survey_files(request).rows)
+    key["survey"].push_back(key_of_rows(file, of_images, hashes));
   // Of other files the key holds the contents, and with them what their first one chooses.
   if (request.streams_training) key["columns"] = settled_columns(request).names;
   if (has_text(request, splits)) key["tokenizer"] = key_of_tokenizer(request.tokenizer_folder, hashes);
@@ -65,18 +75,16 @@ std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest
 }
 
 Json made_from(const PrepareRequest& request, const std::vector<SplitRequest>& splits) {
-  const auto absolute = [](const std::string& path) {
-    return fs::absolute(path).lexically_normal().string();
-  };
   std::vector<std::string> sources;
   for (const SplitRequest& split : splits) {
-    for (const RowFile& file : split.files.rows) sources.push_back(absolute(file.path));
-    for (const std::string& prefix : split.files.token_prefixes) sources.push_back(absolute(prefix + ".bin"));
+    for (const RowFile& file : split.files.rows) sources.push_back(absolute_place(file.path));
+    for (const std::string& prefix : split.files.token_prefixes)
+      sources.push_back(absolute_place(prefix + ".bin"));
   }
   std::sort(sources.begin(), sources.end());
   sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
   return {{"sources", sources},
-          {"tokenizer", has_text(request, splits) ? absolute(request.tokenizer_folder) : ""}};
+          {"tokenizer", has_text(request, splits) ? absolute_place(request.tokenizer_folder) : ""}};
 }
 
 }  // namespace hftrain::data
