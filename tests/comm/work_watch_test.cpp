@@ -262,7 +262,20 @@ class NeverOver final : public c10d::Work {
 
 class Poisoned final : public c10d::Work {
  public:
-  bool isCompleted() override { throw std::runtime_error("an illegal memory access"); }
+  bool isCompleted() override {
+    throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 700, "an illegal memory access");
+  }
+  bool wait(std::chrono::milliseconds) override { return true; }
+};
+
+class PoisonedBackend final : public c10d::Backend {
+ public:
+  using Backend::Backend;
+  const std::string getBackendName() const override { return "poisoned"; }
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>&, const c10d::AllreduceOptions&) override {
+    return c10::make_intrusive<Poisoned>();
+  }
+  void abort() override {}
 };
 
 }  // namespace
@@ -317,8 +330,9 @@ TEST_CASE("a watch hears that another rank has given up, and asks only while an 
   over->over = true;
   WorkWatch watch(
       at::kCPU, std::chrono::hours(1), nullptr,
-      [&](const Operation& operation, const std::string& why) {
-        given_up.set_value(operation.name + ": " + why);
+      [&](const WatchFault& fault) {
+        CHECK_FALSE(fault.device_error);
+        given_up.set_value(fault.operation.name + ": " + fault.why);
       },
       [&] { return ++questions == 2; });
   watch.add({"broadcast", 1, 4}, {over}, std::nullopt);
@@ -338,7 +352,7 @@ TEST_CASE("a deadline begins when the operation before is over", "[alone]") {
   StatusPage page = StatusPage::make();
   {
     WorkWatch watch(at::kCPU, kDeadline, &page,
-                    [&](const Operation& operation, const std::string&) { given_up.set_value(operation); });
+                    [&](const WatchFault& fault) { given_up.set_value(fault.operation); });
     watch.add({"all-reduce", 1, 4}, {first}, std::nullopt);
     watch.add({"broadcast", 2, 4}, {second}, std::nullopt);
     std::this_thread::sleep_for(kHalf);
@@ -356,12 +370,43 @@ TEST_CASE("a deadline begins when the operation before is over", "[alone]") {
 
 TEST_CASE("a device that cannot be asked any more is a failure of its operation") {
   std::promise<std::string> given_up;
-  WorkWatch watch(at::kCPU, std::chrono::hours(1), nullptr,
-                  [&](const Operation& operation, const std::string& why) {
-                    given_up.set_value(operation.name + ": " + why);
-                  });
+  WorkWatch watch(at::kCPU, std::chrono::hours(1), nullptr, [&](const WatchFault& fault) {
+    CHECK(fault.device_error);
+    given_up.set_value(fault.operation.name + ": " + fault.why.substr(0, fault.why.find('\n')));
+  });
   watch.add({"all-reduce", 1, 4}, {c10::make_intrusive<Poisoned>()}, std::nullopt);
   CHECK(given_up.get_future().get() == "all-reduce: an illegal memory access");
+}
+
+TEST_CASE("a device that failed is told at once as what it is, and nobody is asked before") {
+  BackendRequest request;
+  request.rank = 0;
+  request.world_size = 2;
+  request.members = {0, 1};
+  request.patience = std::chrono::hours(1);  // of those who wait for the other's word
+  request.timeout = std::chrono::hours(1);
+  request.watched = true;
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  request.store = store;
+  const auto told = std::make_shared<std::promise<Error>>();
+  request.lost = [told](const Error& error) { told->set_value(error); };
+  Communicator communicator(std::move(request),
+                            [](const BackendRequest& asked) -> c10::intrusive_ptr<c10d::Backend> {
+                              return c10::make_intrusive<PoisonedBackend>(asked.rank, asked.world_size);
+                            });
+  try {
+    communicator.all_reduce(at::zeros({16}, at::kFloat), Reduction::kSum);
+  } catch (const Error&) {
+    // The watch has been faster than the call.
+  }
+  std::future<Error> found = told->get_future();
+  REQUIRE(found.wait_for(std::chrono::minutes(1)) == std::future_status::ready);
+  const Error error = found.get();
+  CHECK(error.code() == ExitCode::kEnvironment);
+  CHECK(std::string(error.what()) == "the device reported an error");
+  store->wait({"hftrain/given-up"});  // the other rank hears of it
+  CHECK_THROWS_WITH(communicator.all_reduce(at::zeros({16}, at::kFloat), Reduction::kSum),
+                    "the device reported an error");
 }
 
 }  // namespace hftrain::comm

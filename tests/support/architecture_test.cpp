@@ -44,7 +44,7 @@ const std::map<std::string, std::set<std::string>> kEdges = {
     {"generation", {"base"}},
     // below the line
     {"runtime", {"base"}},
-    {"comm", {"base"}},
+    {"comm", {"base", "runtime"}},
     {"nn", {"base"}},
     {"models", {"nn", "architectures", "generation"}},
     {"optim", {"base"}},

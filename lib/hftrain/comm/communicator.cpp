@@ -16,6 +16,7 @@
 #include "hftrain/comm/own_thread.h"
 #include "hftrain/comm/trivial_backend.h"
 #include "hftrain/comm/waited.h"
+#include "hftrain/runtime/translate.h"
 
 namespace hftrain::comm {
 namespace {
@@ -117,8 +118,7 @@ Communicator::Communicator(BackendRequest request, BackendMaker connect, std::st
   }
   if (!request_.watched || world_size() == 1) return;
   watch_ = std::make_unique<WorkWatch>(
-      device(), request_.timeout, request_.status,
-      [this](const Operation& operation, const std::string& why) { give_up(operation, why); },
+      device(), request_.timeout, request_.status, [this](const WatchFault& fault) { give_up(fault); },
       [this] { return another_gave_up(); });
   backend_->watch_with(*watch_, device());
 }
@@ -329,11 +329,19 @@ void Communicator::rethrow(const std::exception_ptr& failure, const Operation& o
 // which itself may wait, lets go of hosts that wait for the device. So the others do not learn of it by the abort, which
 // under NCCL need not reach them either: their watches look for it (another_gave_up), and they say in time that they are
 // alive.
-void Communicator::give_up(const Operation& operation, const std::string& why) {
+// A device that failed says itself what is the matter: nobody is asked, and the others hear of it behind that.
+void Communicator::give_up(const WatchFault& fault) {
   {
     const std::lock_guard lock(given_up_->mutex);
-    if (!given_up_->error) given_up_->error = name_missing(why, operation);
+    if (!given_up_->error)
+      given_up_->error = fault.device_error ? runtime::translate(fault.device_error)
+                                            : name_missing(fault.why, fault.operation);
     if (request_.lost) request_.lost(*given_up_->error);
+  }
+  try {
+    if (fault.device_error) mark_given_up();
+  } catch (const std::exception&) {
+    // They have deadlines.
   }
   try {
     backend_->abort();
@@ -363,15 +371,19 @@ Error Communicator::lost(const std::string& why, const Operation& operation) con
   return name_missing(why, operation);
 }
 
+// A client does one thing at a time, and this rank may be asking for another group.
+void Communicator::mark_given_up() const {
+  call_within(request_.patience + kStoreAnswers,
+              [store = given_up_->store] { store->set(kGivenUpKey, std::vector<uint8_t>{1}); });
+}
+
 Error Communicator::name_missing(const std::string& why, const Operation& operation) const {
   std::string what = operation.name + " number " + std::to_string(operation.sequence) +
                      (name_.empty() ? "" : " of the group " + name_) + " failed: ";
   try {
     // Of all ranks, for one of this group that waits in vain in another one is alive.
     const std::vector<int>& members = request_.members;
-    // A client does one thing at a time, and this rank may be asking for another group.
-    call_within(request_.patience + kStoreAnswers,
-                [store = given_up_->store] { store->set(kGivenUpKey, std::vector<uint8_t>{1}); });
+    mark_given_up();
     std::vector<int> silent = missing_at(given_up_->store, "failed", members[static_cast<size_t>(rank())],
                                          given_up_->world_size, request_.patience);
     std::erase_if(

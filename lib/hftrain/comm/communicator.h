@@ -149,7 +149,9 @@ class Communicator {
   // Of any group. On the watch's thread, which looks at its operations again soon, whether the store answers or not.
   bool another_gave_up();
   // On the watch's thread.
-  void give_up(const Operation& operation, const std::string& why);
+  void give_up(const WatchFault& fault);
+  // Sets the word in the store that another rank's another_gave_up looks for; throws where the store does not answer.
+  void mark_given_up() const;
   void throw_if_given_up() const;
   void check(const at::Tensor& tensor) const;
   void check_parts(const at::Tensor& whole, const at::Tensor& part) const;

@@ -64,12 +64,12 @@ void WorkWatch::run() {
   if (!device_.is_cpu()) c10::impl::VirtualGuardImpl(device_.type()).setDevice(device_);
   std::unique_lock lock(mutex_);
   while (!ends_) {
-    std::optional<Fault> fault = look();
+    std::optional<WatchFault> fault = look();
     if (!fault) fault = ask(lock);
     if (fault) {
       given_up_ = true;
       lock.unlock();
-      give_up_(fault->operation, fault->why);
+      give_up_(*fault);
       return;
     }
     if (watched_.empty()) {
@@ -80,14 +80,14 @@ void WorkWatch::run() {
   }
 }
 
-std::optional<WorkWatch::Fault> WorkWatch::ask(std::unique_lock<std::mutex>& lock) {
+std::optional<WatchFault> WorkWatch::ask(std::unique_lock<std::mutex>& lock) {
   if (!another_gave_up_ || watched_.empty() || Clock::now() - asked_ < kBetweenQuestions) return std::nullopt;
   lock.unlock();
   const bool gave_up = another_gave_up_();
   lock.lock();
   asked_ = Clock::now();
   if (!gave_up || ends_ || watched_.empty()) return std::nullopt;
-  return Fault{watched_.front().operation, "another rank gave up"};
+  return WatchFault{watched_.front().operation, "another rank gave up"};
 }
 
 bool WorkWatch::reached_front() {
@@ -102,24 +102,24 @@ bool WorkWatch::reached_front() {
 }
 
 // A device that has failed throws whatever it is asked.
-std::optional<WorkWatch::Fault> WorkWatch::look() {
+std::optional<WatchFault> WorkWatch::look() {
   try {
     return look_at_front();
   } catch (const std::exception& error) {
-    return Fault{watched_.front().operation, error.what()};
+    return WatchFault{watched_.front().operation, error.what(), std::current_exception()};
   }
 }
 
-std::optional<WorkWatch::Fault> WorkWatch::look_at_front() {
+std::optional<WatchFault> WorkWatch::look_at_front() {
   while (!watched_.empty() && reached_front()) {
     const Watched& front = watched_.front();
     const bool over = std::all_of(front.works.begin(), front.works.end(),
                                   [](const auto& work) { return work->isCompleted(); });
     if (!over && Clock::now() - *front_since_ > deadline_)
-      return Fault{front.operation, "its deadline passed"};
+      return WatchFault{front.operation, "its deadline passed"};
     if (!over) return std::nullopt;
     if (std::string why = failure_of(front.works); !why.empty())
-      return Fault{front.operation, std::move(why)};
+      return WatchFault{front.operation, std::move(why)};
     front_since_.reset();
     if (status_ != nullptr) status_->end_wait();
     watched_.pop_front();

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -31,10 +32,18 @@ struct Operation {
   int64_t bytes = 0;
 };
 
+// Why nothing is watched any more.
+struct WatchFault {
+  Operation operation;
+  std::string why;
+  std::exception_ptr
+      device_error{};  // what the device threw when it was asked; null: the operation itself failed or is late
+};
+
 class WorkWatch {
  public:
   using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
-  using GiveUp = std::function<void(const Operation& operation, const std::string& why)>;
+  using GiveUp = std::function<void(const WatchFault& fault)>;
   using AnotherGaveUp = std::function<bool()>;
 
   // An operation may take `deadline` from when `device` reached it. `give_up` is called at most once, on the watch's
@@ -58,18 +67,14 @@ class WorkWatch {
     Works works;
     std::optional<c10::Event> reached;
   };
-  struct Fault {
-    Operation operation;
-    std::string why;
-  };
 
   void run();
   // Those that are over go; the reason to give up, if there is one. Under the lock.
-  std::optional<Fault> look();
-  std::optional<Fault> look_at_front();
+  std::optional<WatchFault> look();
+  std::optional<WatchFault> look_at_front();
   bool reached_front();
   // Lets go of the lock while it asks: the answer may come from another machine.
-  std::optional<Fault> ask(std::unique_lock<std::mutex>& lock);
+  std::optional<WatchFault> ask(std::unique_lock<std::mutex>& lock);
 
   c10::Device device_;
   std::chrono::milliseconds deadline_;

@@ -1,5 +1,6 @@
 #include "hftrain/cuda/cuda_runtime.h"
 
+#include <ATen/Context.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/PinnedMemoryAllocator.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -33,7 +34,11 @@ class CudaRuntime final : public runtime::DeviceRuntime {
   c10::DeviceType type() const override { return c10::DeviceType::CUDA; }
   int device_count() const override { return static_cast<int>(c10::cuda::device_count()); }
   std::string uuid(c10::Device device) const override { return uuid_of(device.index()); }
-  void set_current(c10::Device device) const override { c10::cuda::set_device(device.index()); }
+  // The allocator knows its devices from then on: whoever asks for its numbers may come before the first tensor.
+  void set_current(c10::Device device) const override {
+    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
+    c10::cuda::set_device(device.index());
+  }
   void synchronise(c10::Device device) const override {
     const c10::cuda::CUDAGuard guard(device);
     c10::cuda::device_synchronize();

@@ -64,12 +64,14 @@ void AdamW::fused(const std::vector<Item*>& items, double rate, double weight_de
     second.push_back((*item->state)[2]);
   }
   const std::vector<at::Tensor> steps = counters_of(items);
+  // The norm that says so may have been taken elsewhere: gradients that come to the host are added up before they do.
+  const at::Tensor skips = skip().defined() ? skip().to(parameters.front().device()) : at::Tensor();
   at::_foreach_add_(steps, 1);
   if (gradient_factor().defined()) multiply_gradients(gradients, gradient_factor());
   at::_fused_adamw_(parameters, gradients, first, second, {}, steps, rate, beta1_, beta2_, weight_decay,
                     epsilon_, /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{},
-                    skip().defined() ? std::optional<at::Tensor>(skip()) : std::nullopt);
-  if (skip().defined()) at::_foreach_sub_(steps, std::vector<at::Tensor>(steps.size(), skip()));
+                    skips.defined() ? std::optional<at::Tensor>(skips) : std::nullopt);
+  if (skips.defined()) at::_foreach_sub_(steps, std::vector<at::Tensor>(steps.size(), skips));
 }
 
 // LibTorch's kernel rounds an element differently at the end of a tensor than in its middle; ours rounds all

@@ -1,6 +1,7 @@
 #include "hftrain/plan/rank_memory.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -184,6 +185,12 @@ bool keeps_whole_gradients(const RunPlan& plan) {
   return plan.strategy.stage == 1 && plan.batch.accumulation_steps > 1 && !plan.batch.sync_each_batch;
 }
 
+// Numbers of a part as pinned host memory holds them: LibTorch's allocator of it gives every block a power of two of bytes and
+// keeps it, and each part is a block of its own.
+int64_t pinned_numbers(int64_t numbers) {
+  return numbers > 0 ? static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(numbers))) : 0;
+}
+
 // Gradients as they stay at the end of a backward pass.
 struct HeldGradients {
   int64_t here = 0;  // where the rank computes
@@ -237,11 +244,15 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
     const bool resident = strategy.stage < 3 || !part.sharded;
     const bool same_memory = resident && compute == master && !to_host;
     if (resident) whole += part.whole * compute;
-    if (!same_memory) shards += part.local * master;
+    const bool pinned = to_host && strategy.offload_parameters != "nvme";
+    if (!same_memory) shards += (pinned ? pinned_numbers(part.local) : part.local) * master;
   }
   const ParameterTable learns = trained(table, plan.model.frozen);
   int64_t numbers = 0;
-  for (const ParameterSpec& parameter : learns.parameters) numbers += part_of(parameter, strategy).local;
+  for (const ParameterSpec& parameter : learns.parameters) {
+    const int64_t local = part_of(parameter, strategy).local;
+    numbers += to_host ? pinned_numbers(local) : local;
+  }
   if (strategy.offload_parameters == "nvme") memory.parameters_on_nvme = std::exchange(shards, 0);
   memory.parameters = whole + shards;
   const std::vector<UnitNumbers> units = unit_numbers(table, strategy, plan.model.frozen);
