@@ -18,6 +18,7 @@
 #include "hftrain/interchange/deepspeed_folder.h"
 #include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/plan/identity.h"
+#include "hftrain/storage/interrupted_writes.h"
 
 namespace hftrain::checkpoint {
 namespace {
@@ -436,7 +437,7 @@ TrainerResume Checkpointer::load_trainer_state(const std::string& checkpoint) {
 }
 
 void Checkpointer::export_model(const std::string& folder) {
-  const std::string staging = folder + "/.model.tmp";
+  const std::string staging = folder + '/' + std::string(storage::kModelStaging);
   std::optional<storage::StagedFiles> staged;
   std::optional<Error> failure;
   if (commits()) {

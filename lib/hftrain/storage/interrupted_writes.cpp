@@ -18,8 +18,9 @@ std::vector<std::string> found_in(const std::string& folder) {
   for (std::filesystem::directory_iterator item(folder, error), end; !error && item != end;
        item.increment(error)) {
     std::error_code ignored;
-    if (is_interrupted_write(item->path().filename().string()) && item->is_regular_file(ignored) &&
-        !item->is_symlink(ignored))
+    const std::string name = item->path().filename().string();
+    const bool kind = name == kModelStaging ? item->is_directory(ignored) : item->is_regular_file(ignored);
+    if (is_interrupted_write(name) && kind && !item->is_symlink(ignored))
       paths.push_back(item->path().string());
   }
   std::sort(paths.begin(), paths.end());
@@ -29,6 +30,7 @@ std::vector<std::string> found_in(const std::string& folder) {
 }  // namespace
 
 bool is_interrupted_write(std::string_view name) {
+  if (name == kModelStaging) return true;
   const size_t mark = name.rfind(kMark);
   if (mark == std::string_view::npos || mark == 0) return false;
   const std::string_view digits = name.substr(mark + kMark.size());
