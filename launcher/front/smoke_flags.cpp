@@ -94,7 +94,11 @@ class Setting {
   void cut_length() {
     const std::string first = std::to_string(setting_.length.first_save);
     set("smoke", "false");
-    set("do_train", "true");
+    if (given("do_train") && !arguments_.run.do_train) {
+      replace("do_train", "true", "a check trains");
+    } else {
+      set("do_train", "true");
+    }
     set("max_steps", std::to_string(setting_.length.steps));
     set("save_strategy", "steps");
     set("save_steps", first);
@@ -107,7 +111,11 @@ class Setting {
     if (arguments_.evaluation.eval_strategy == "no") return;
     set("eval_strategy", "steps");
     set("eval_steps", std::to_string(setting_.length.first_save));
-    set("eval_delay", "0");
+    if (arguments_.evaluation.eval_delay.value_or(0) > 0) {
+      replace("eval_delay", "0", "the check is shorter than that may be");
+    } else {
+      set("eval_delay", "0");
+    }
     if (arguments_.evaluation.eval_strategy == "epoch" || arguments_.saving.save_strategy == "epoch")
       setting_.notices.push_back("what happens at the end of an epoch happens after every " +
                                  std::to_string(setting_.length.first_save) + " updates here");

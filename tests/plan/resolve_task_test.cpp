@@ -123,12 +123,13 @@ TEST_CASE("modules that are saved whole are named by endings, as in peft") {
 }
 
 TEST_CASE("an opened adapter is not refused for its own modules in other words") {
-  const auto mistakes = [](std::vector<std::string> flags, std::vector<std::string> targets) {
+  const auto mistakes = [](std::vector<std::string> flags, std::vector<std::string> targets,
+                           const char* config = R"({"task_type": "SEQ_CLS"})") {
     flags.insert(flags.end(), "--use_peft");
     Case one(std::move(flags));
     one.model.source_folder = "/base";
     one.model.adapter_folder = "/adapter";
-    one.model.adapter_config = R"({"task_type": "SEQ_CLS"})";
+    one.model.adapter_config = config;
     one.model.adapter = architectures::AdapterSpec{.targets = std::move(targets), .saved_modules = {"ln_f"}};
     return one.error().render();
   };
@@ -145,6 +146,10 @@ TEST_CASE("an opened adapter is not refused for its own modules in other words")
                  "lora_modules_to_save is not what the adapter has"));
   CHECK(contains(mistakes({"--lora_task_type", "CAUSAL_LM"}, every),
                  "lora_task_type is not what the adapter has"));
+  const char* untold = R"({"task_type": null})";
+  CHECK(contains(mistakes({"--lora_task_type", "SEQ_CLS"}, every, untold),
+                 "lora_task_type SEQ_CLS is not that of the task"));
+  CHECK(mistakes({"--lora_task_type", "CAUSAL_LM"}, every, untold) == none);
 }
 
 TEST_CASE("an adapter is not saved beside the weights of a model, and an opened one keeps its file's text") {

@@ -17,6 +17,15 @@ TEST_CASE("special tokens that the tokenizer changes are listed in a warning") {
   CHECK_FALSE(contains(tokens.notes(), "special tokens"));
 }
 
+TEST_CASE("an end of text that the folder of a template replaces is told of") {
+  Case sft({"--task", "sft", "--eos_token", "<end>", "--chat_template_path", "/other", "--max_length", "32"});
+  sft.model.tokenizer_settings = {{"eos_token", "<end>"}};
+  CHECK_FALSE(contains(sft.notes(), "has no effect"));
+  sft.model.tokenizer_settings = {{"eos_token", "<stop>"}};
+  CHECK(contains(sft.notes(), "eos_token '<end>' has no effect"));
+  CHECK(contains(sft.notes(), "texts end with \"<stop>\""));
+}
+
 TEST_CASE("a generation config stays as the model's folder has it, byte for byte") {
   Case loaded;
   loaded.model.source_folder = "/model";

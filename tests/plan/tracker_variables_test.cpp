@@ -63,8 +63,9 @@ TEST_CASE("variables of wandb act or are told, and keys are shown to nobody") {
 TEST_CASE("variables of MLflow act or are told, and credentials are shown to nobody") {
   CHECK(tracker_notes({"mlflow"}, {{"MLFLOW_TRACKING_URI", "https://me:mine@host"},
                                    {"MLFLOW_TRACKING_TOKEN", "t"},
+                                   {"MLFLOW_TRACKING_USERNAME", "me"},
                                    {"HF_MLFLOW_LOG_ARTIFACTS", "1"}}) ==
-        "MLFLOW_TRACKING_TOKEN=<MLFLOW_TRACKING_TOKEN>, MLFLOW_TRACKING_URI=https://me:<password>@host of "
+        "MLFLOW_TRACKING_TOKEN, MLFLOW_TRACKING_URI=https://me:<password>@host, MLFLOW_TRACKING_USERNAME of "
         "the environment are used for the run of mlflow\n"
         "HF_MLFLOW_LOG_ARTIFACTS=1 of the environment has no effect on the run of mlflow\n");
   CHECK(tracker_notes({"mlflow"}, {{"MLFLOW_NESTED_RUN", "false"}, {"MLFLOW_ALLOW_FILE_STORE", "true"}})

@@ -181,6 +181,19 @@ bool resolve_rehearsal(const ResolveInput& input, const RunPlan& plan) {
          input.parsed.arguments.saving.rehearse.value_or(plan.steps.expected_seconds > kWorthIt);
 }
 
+// The folder of the flag --chat_template_path brings its own, as TRL takes it.
+void note_end_of_text(const ResolveInput& input, std::vector<Diagnostic>& notes) {
+  const std::optional<std::string>& asked = input.parsed.arguments.instructions.eos_token;
+  const Json& settings = input.model.tokenizer_settings;
+  if (!asked || !settings.contains("eos_token") || settings["eos_token"] == *asked) return;
+  Diagnostic told = warning(
+      "eos_token '" + *asked + "' has no effect",
+      "texts end with " + settings["eos_token"].dump() + ", as those of chat_template_path's folder do",
+      "leave one of the two out, or name the template's file alone");
+  told.where = input.parsed.origins.describe("eos_token");
+  notes.push_back(std::move(told));
+}
+
 }  // namespace
 
 bool wants_training(const arguments::ParseOutcome& parsed) {
@@ -258,6 +271,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   notes.insert(notes.end(), opening.begin(), opening.end());
   note_special_tokens(input, plan, notes);
   note_tokenizer(input, plan, notes);
+  note_end_of_text(input, notes);
   note_length(input, plan, notes);
   note_learning_rate(input, plan, notes);
   note_labels(input, plan, notes);

@@ -94,8 +94,22 @@ bool saves_whole(const ResolveInput& input, const AdapterSpec& stored, const std
   return std::ranges::includes(held, wanted);
 }
 
+// The word that a new adapter is given, and of an opened one without a word what the flag is held against.
+std::string task_type(const ResolveInput& input, Head head, Problems& problems) {
+  const std::string& asked = input.parsed.arguments.adapter.lora_task_type;
+  const std::string own = task_type_of(head);
+  if (input.parsed.origins.is_given("lora_task_type") && asked != own) {
+    problems.usage("lora_task_type " + asked + " is not that of the task",
+                   input.parsed.origins.describe("lora_task_type"),
+                   own.empty() ? "peft has no word for this task" : "the model's head makes it " + own,
+                   "leave it out");
+  }
+  return own;
+}
+
 // Flags that say otherwise than the adapter that the folder holds.
-void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, Problems& problems) {
+void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, Head head,
+                          Problems& problems) {
   const AdapterSpec asked = asked_for(input.parsed.arguments.adapter, input.model);
   const auto compare = [&](const char* flag, const Json& wanted, const Json& held) {
     if (!input.parsed.origins.is_given(flag) || wanted == held) return;
@@ -117,19 +131,11 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
   if (!input.parsed.origins.is_given("lora_task_type")) return;
   const std::string path = input.model.adapter_folder + '/' + architectures::kAdapterConfigName;
   const Json held = parse_json(input.model.adapter_config, path).value("task_type", Json());
-  if (!held.is_null()) compare("lora_task_type", input.parsed.arguments.adapter.lora_task_type, held);
-}
-
-std::string task_type(const ResolveInput& input, Head head, Problems& problems) {
-  const std::string& asked = input.parsed.arguments.adapter.lora_task_type;
-  const std::string own = task_type_of(head);
-  if (input.parsed.origins.is_given("lora_task_type") && asked != own) {
-    problems.usage("lora_task_type " + asked + " is not that of the task",
-                   input.parsed.origins.describe("lora_task_type"),
-                   own.empty() ? "peft has no word for this task" : "the model's head makes it " + own,
-                   "leave it out");
+  if (held.is_null()) {
+    task_type(input, head, problems);
+  } else {
+    compare("lora_task_type", input.parsed.arguments.adapter.lora_task_type, held);
   }
-  return own;
 }
 
 }  // namespace
@@ -173,7 +179,7 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
   }
   AdapterPlan plan{.spec = *spec, .folder = input.model.adapter_folder};
   if (input.model.adapter) {
-    check_against_folder(input, *input.model.adapter, problems);
+    check_against_folder(input, *input.model.adapter, running.head(), problems);
     plan.config = input.model.adapter_config;
     return plan;
   }

@@ -39,6 +39,10 @@ constexpr std::array<std::string_view, 11> kOfMlflow = {"MLFLOW_EXPERIMENT_NAME"
                                                         "MLFLOW_TRACKING_TOKEN",
                                                         "MLFLOW_TRACKING_URI",
                                                         "MLFLOW_TRACKING_USERNAME"};
+// Who the user is to the server, and how the server is known: their names alone are told.
+constexpr std::array<std::string_view, 5> kUntold = {
+    "MLFLOW_TRACKING_INSECURE_TLS", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_SERVER_CERT_PATH",
+    "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME"};
 constexpr std::array<std::string_view, 1> kBesideMlflow = {"MLFLOW_ALLOW_FILE_STORE"};
 
 constexpr std::array<std::string_view, 1> kOfTrackio = {"TRACKIO_DIR"};
@@ -93,7 +97,7 @@ void note_variables(const Tracker& tracker, const Environment& environment, std:
     const bool of_tracker =
         name.starts_with(tracker.prefix) || name.starts_with("HF_" + std::string(tracker.prefix));
     if (!of_tracker || value.empty() || is_among(tracker.of_others, name)) continue;
-    const std::string setting = name + '=' + masked(name, value);
+    const std::string setting = is_among(kUntold, name) ? name : name + '=' + masked(name, value);
     if (is_among(tracker.acting, name)) {
       acting.push_back(setting);
     } else if (!says_nothing_new(name, value)) {

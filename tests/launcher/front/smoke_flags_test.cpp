@@ -72,6 +72,19 @@ TEST_CASE(
   CHECK(child_of({"--task", "question-answering"}).arguments.data.doc_stride == 16);
 }
 
+TEST_CASE("what the length of a smoke run takes from a configuration is said") {
+  const Words words = {"--smoke", "--output_dir",    "/out", "--train_file", "a.txt", "--validation_file",
+                       "b.txt",   "--eval_strategy", "steps"};
+  const auto with = [&](Words more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return smoke_setting(parsed(more), 0);
+  };
+  CHECK_FALSE(has_notice(with({}), "eval_delay"));
+  CHECK(has_notice(with({"--eval_delay", "1000"}), "--eval_delay (command line) is 0 here"));
+  CHECK_FALSE(has_notice(with({"--do_train"}), "do_train"));
+  CHECK(has_notice(with({"--do_eval", "--do_train", "false"}), "--do_train (command line) is true here"));
+}
+
 TEST_CASE("rows of a plug-in's task are the user's, and its model has its head") {
   tasks::add_described_task(
       R"({"name": "of-smoke", "head": "causal_lm", "text": "a", "labels": {"column": "b", "kind": "text"}})",

@@ -78,7 +78,9 @@ std::vector<Flag> instruction_flags() {
       {.name = "eos_token",
        .slot = at<&Arguments::instructions, &InstructionArguments::eos_token>,
        .help = "Token that ends a sample.",
-       .note = "Behind texts and completions; unset: the tokenizer's.",
+       .note =
+           "Behind texts and completions; unset: the tokenizer's. Beside --chat_template_path FOLDER that "
+           "folder's counts, as in TRL.",
        .ours = true},
       {.name = "pad_token",
        .slot = at<&Arguments::instructions, &InstructionArguments::pad_token>,
