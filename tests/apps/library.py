@@ -11,25 +11,19 @@ import shutil
 import subprocess
 import sys
 
+import installed
 import runs
-from plugins import call
+from installed import call
 from runs import expect
 from sequence_to_sequence import Pairs
 
 
 class Library(runs.Fixture):
-    """The installed tree, moved, and the programs in `built`."""
+    """The installed tree."""
 
     def __init__(self, folder):
         super().__init__(folder)
-        place = pathlib.Path(folder)
-        call("cmake", "--install", runs.BUILD, "--prefix", place / "first", cwd=folder)
-        tree = (place / "first").rename(place / "installed")
-        shutil.copytree(tree / "share/hftrain/docs/library", place / "sources")
-        self.tree, self.built = tree, place / "built"
-        call("cmake", "-S", place / "sources", "-B", self.built, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={tree}",
-             f"-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES={pathlib.Path(__file__).parent / 'precompile_alike.cmake'}",
-             "-DPRECOMPILED=<ATen/ATen.h>", cwd=folder)
+        self.tree = tree = installed.tree()
         runs.HFTRAIN = str(tree / "bin/hftrain")
 
     def flags(self, output, *more, **options):
@@ -37,8 +31,7 @@ class Library(runs.Fixture):
 
     def program(self, name):
         """Where it is, built when it is asked for."""
-        call("cmake", "--build", self.built, "--target", name, cwd=self.folder)
-        return self.built / name
+        return installed.built("library", self.tree / "share/hftrain/docs/library", name) / name
 
     def start(self, program, output, *more, code=0, ranks=2, **environment):
         """Of the program at that path by itself; its output."""
@@ -49,11 +42,8 @@ class Library(runs.Fixture):
 
     def wrong(self, kind, how, output, *more, code=0, ranks=1):
         """Of tests/apps/wrong_programs, with one rank where the others would only say it again; its output."""
-        if not (self.built / "wrong/wrong").exists():
-            sources = pathlib.Path(__file__).parent / "wrong_programs"
-            call("cmake", "-S", sources, "-B", self.built / "wrong", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.tree}", cwd=self.folder)
-            call("cmake", "--build", self.built / "wrong", cwd=self.folder)
-        return self.start(self.built / "wrong/wrong", output, *more, code=code, ranks=ranks, PROGRAM=kind, WRONG=how)
+        built = installed.built("wrong", pathlib.Path(__file__).parent / "wrong_programs")
+        return self.start(built / "wrong", output, *more, code=code, ranks=ranks, PROGRAM=kind, WRONG=how)
 
     def plain(self, output, *more, ranks=2):
         self.call(*self.flags(output, "--save_strategy", "no", *map(str, more), ranks=ranks))
@@ -127,10 +117,8 @@ def its_metrics_judge_what_its_step_predicts(library, folder):
 
 def what_could_not_act_is_refused(library, folder):
     place = pathlib.Path(folder)
-    call("cmake", "-S", library.tree / "share/hftrain/docs/plugins", "-B", place / "plugins", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={library.tree}",
-         cwd=folder)
-    call("cmake", "--build", place / "plugins", "--target", "focal_loss", cwd=folder)
-    text = library.start(library.program("quiet_model"), place / "losses", "--max_steps", 2, "--plugin", place / "plugins/focal_loss.so", code=2)
+    plugins = installed.built("plugins", library.tree / "share/hftrain/docs/plugins", "focal_loss")
+    text = library.start(library.program("quiet_model"), place / "losses", "--max_steps", 2, "--plugin", plugins / "focal_loss.so", code=2)
     runs.in_order(text, "the program 'quiet_model' cannot be used", "compute_loss and the loss of --plugin", "try: leave one of them out")
     pairs = Pairs(folder)
     done = subprocess.run([library.program("late_tokens"), *pairs.flags(place / "texts", "--max_steps", 2)], env=pairs.environment, text=True,

@@ -9,31 +9,21 @@ import os
 import pathlib
 import random
 import shutil
-import subprocess
 import sys
 
+import installed
 import runs
+from installed import call
 from runs import expect
 
 
-def call(*words, cwd):
-    done = subprocess.run([*map(str, words)], cwd=cwd, text=True, capture_output=True)
-    expect(done.returncode == 0, " ".join(map(str, words)), done.stdout + done.stderr)
-    return done
-
-
 class Plugins(runs.Fixture):
-    """The installed tree, moved, and the plug-ins in `built`."""
+    """The plug-ins in `built`."""
 
     def __init__(self, folder):
         super().__init__(folder)
-        place = pathlib.Path(folder)
-        call("cmake", "--install", runs.BUILD, "--prefix", place / "first", cwd=folder)
-        tree = (place / "first").rename(place / "installed")
-        shutil.copytree(tree / "share/hftrain/docs/plugins", place / "sources")
-        self.built = place / "built"
-        call("cmake", "-S", place / "sources", "-B", self.built, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={tree}", cwd=folder)
-        call("cmake", "--build", self.built, cwd=folder)
+        tree = installed.tree()
+        self.built = installed.built("plugins", tree / "share/hftrain/docs/plugins")
         runs.HFTRAIN = str(tree / "bin/hftrain")
 
     def flags(self, output, *more, **options):
@@ -374,7 +364,7 @@ def a_task_described_as_one_of_hftrain_gives_its_bits(plugins, folder):
 def a_task_streams_where_its_labels_are_described(plugins, folder):
     train = ("--do_train", "--streaming", "--max_steps", 6, "--save_strategy", "no")
     text = of_task(plugins, os.path.join(folder, "unknown"), *train, code=2)
-    runs.in_order(text, "the rows of this task cannot be streamed", "describe their labels by name")
+    runs.in_order(text, "the rows of this task cannot be streamed", "whose labels nobody has to look for")
     known = {**FIRST_TOPIC, "padding": "longest", "labels": {**FIRST_TOPIC["labels"], "names": sorted(TOPICS)}}
     plugin = described_plugin(folder, "known", known)
     for name, more in (("stream", ()), ("judged", ("--do_eval",))):
