@@ -200,10 +200,10 @@ struct EvaluationArguments {
   bool batch_eval_metrics = false;
   std::vector<std::string> include_for_metrics;  // inputs, loss
   bool predict_with_generate = false;
-  std::optional<int64_t> generation_max_length;  // tokens; unset: val_max_target_length
+  std::optional<int64_t> generation_max_length;  // tokens; unset: val_max_target_length, …
   std::optional<int64_t> generation_num_beams;   // unset: num_beams
   std::optional<int64_t> num_beams;              // unset: the generation config's
-  std::optional<std::string> generation_config;  // a folder or a file; unset: the model's
+  std::optional<std::string> generation_config;  // a folder, a file or a name on the Hub; unset: the model's
 };
 
 struct LoggingArguments {

@@ -11,7 +11,7 @@
 
 namespace hftrain::arguments {
 
-// YAML that `--config` reads back. full: every flag; minimal: what was given and differs from the default;
+// YAML that `--config` reads back. full: every flag that acts, or was given; minimal: what was given and differs from the default;
 // origins: full, with the origin of every value as a comment behind it.
 std::string print_config(const ParseOutcome& outcome, const std::string& mode);
 

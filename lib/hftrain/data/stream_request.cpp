@@ -23,8 +23,9 @@ void check_recipe(const PrepareRequest& request) {
         "the rows of this task cannot be streamed",
         "--task " + recipe.task + " looks at all training rows before the first update",
         "leave --streaming out: prepared data lie on the disk, and their size does not matter for "
-        "memory; tasks that stream are clm, mlm and sft, and those of plug-ins that describe their labels by "
-        "name");
+        "memory; tasks that stream are clm, mlm and sft, and those of plug-ins whose labels nobody has to "
+        "look "
+        "for");
   if (recipe.shuffle_seed)
     throw not_streamed("a stream is not shuffled",
                        "--shuffle_dataset needs all rows before the first of them",

@@ -180,8 +180,8 @@ std::vector<Flag> data_flags() {
        .slot = at<&Arguments::data, &DataArguments::streaming>,
        .help = "Read data without loading or tokenising all of it first.",
        .note = "Training rows are tokenised while the run trains, in the order of the files; of --task clm, "
-               "mlm and "
-               "sft. Needs max_steps. What is evaluated is prepared first.",
+               "mlm and sft, and of tasks of plug-ins whose labels nobody has to look for. Needs max_steps. "
+               "What is evaluated is prepared first.",
        .aliases = {"dataset_streaming"}},
       {.name = "block_size",
        .slot = at<&Arguments::data, &DataArguments::block_size>,
@@ -202,7 +202,7 @@ std::vector<Flag> data_flags() {
        .note =
            "Unset: 128 for text-classification, 384 for question-answering; for token-classification the "
            "tokenizer's limit, or the model's positions where it has none or a larger one; for mlm the same, "
-           "and 1024 at most. Capped by the tokenizer's limit.",
+           "and 1024 at most; of a plug-in's task what it describes. Capped by the tokenizer's limit.",
        .unit = "tokens",
        .range = at_least(1)},
       {.name = "mlm_probability",
@@ -221,7 +221,8 @@ std::vector<Flag> data_flags() {
       {.name = "pad_to_max_length",
        .slot = at<&Arguments::data, &DataArguments::pad_to_max_length>,
        .help = "Pad every sequence to the maximum instead of to the longest of the batch.",
-       .note = "Not given: true for text-classification and question-answering, else false.",
+       .note = "Not given: true for text-classification and question-answering, of a plug-in's task what it "
+               "describes, else false.",
        .negatable = true},
       {.name = "task_name",
        .slot = at<&Arguments::data, &DataArguments::task_name>,

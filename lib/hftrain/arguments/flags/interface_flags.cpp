@@ -61,7 +61,7 @@ std::vector<Flag> interface_flags() {
        .ours = true},
       {.name = "plugin",
        .slot = at<&Arguments::interface, &InterfaceArguments::plugin>,
-       .help = "Shared library that adds callbacks, reporters, a loss or a family of models.",
+       .help = "Shared library that adds callbacks, reporters, a loss, a task or a family of models.",
        .note = "Built with hftrain/plugin/plugin.h of this installation; what it registers is used. "
                "docs/plugins.md has the whole.",
        .path = true,
