@@ -1,6 +1,7 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <tuple>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
@@ -164,6 +165,67 @@ print("read")
   INFO(result.output);
   CHECK(result.exit_code == 0);
   CHECK_THAT(result.output, Catch::Contains("read"));
+}
+
+// Two runs in one folder: with the arguments of each, the second one did not come to its end.
+void write_sessions(const std::string& folder) {
+  ReportedRun run;
+  run.started = 1700000000;
+  for (const auto& [name, rate, loss] : {std::tuple{"a", 0.001, 2.5}, std::tuple{"b", 0.01, 2.25}}) {
+    run.tensorboard_dir = folder + '/' + name;
+    run.arguments = dump_json({{"learning_rate", rate},
+                               {"seed", 42},
+                               {"bf16", true},
+                               {"hub_token", "<HUB_TOKEN>"},
+                               {"fsdp", {"full_shard", nullptr}},
+                               {"max_grad_norm", std::numeric_limits<double>::infinity()},
+                               {"run_name", nullptr}},
+                              -1);
+    const auto sink = reporter("tensorboard").begin(run, {});
+    sink->record(at_step(7, {{"loss", loss}}));
+    sink->end(loss > 2.3 ? RunEnd::kFinished : RunEnd::kStopped);
+  }
+}
+
+TEST_CASE("TensorBoard's HPARAMS have the arguments and scalars of every run", "[reporting][parity]") {
+  if (!testing::has_python()) HFTRAIN_SKIP("python3 with tensorboard: set HFTRAIN_TEST_PYTHON");
+  const TemporaryDirectory folder;
+  write_sessions(folder.path());
+  const testing::PythonResult result = testing::run_python(R"(
+import sys
+from google.protobuf import json_format
+from tensorboard import context
+from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
+from tensorboard.plugins import base_plugin
+from tensorboard.plugins.hparams import api_pb2, backend_context, get_experiment, list_session_groups
+runs = plugin_event_multiplexer.EventMultiplexer().AddRunsFromDirectory(sys.argv[1]); runs.Reload()
+provider = data_provider.MultiplexerDataProvider(runs, sys.argv[1])
+plugin = backend_context.Context(base_plugin.TBContext(data_provider=provider))
+ask = lambda handler, request: handler.Handler(context.RequestContext(), plugin, "", request).run()
+board = ask(get_experiment, api_pb2.GetExperimentRequest())
+json_format.MessageToJson(board)
+assert [each.name for each in board.hparam_infos if each.differs] == ["learning_rate"], board
+kinds = {each.name: api_pb2.DataType.Name(each.type)[len("DATA_TYPE_"):] for each in board.hparam_infos}
+assert kinds == {"learning_rate": "FLOAT64", "seed": "FLOAT64", "bf16": "BOOL", "hub_token": "STRING", "fsdp": "STRING",
+                 "max_grad_norm": "STRING", "run_name": "STRING"}, kinds
+assert [each.name.tag for each in board.metric_infos] == ["train/epoch", "train/loss"], board
+every = [api_pb2.STATUS_UNKNOWN, api_pb2.STATUS_SUCCESS, api_pb2.STATUS_FAILURE, api_pb2.STATUS_RUNNING]
+groups = ask(list_session_groups, api_pb2.ListSessionGroupsRequest(allowed_statuses=every, slice_size=9)).session_groups
+rows = [{**json_format.MessageToDict(group)["hparams"], "name": group.name,
+         **{each.name.tag: (each.training_step, each.value) for each in group.metric_values}} for group in groups]
+same = {"seed": 42, "bf16": True, "hub_token": "<HUB_TOKEN>", "fsdp": "['full_shard', None]", "max_grad_norm": "inf",
+        "run_name": "None", "train/epoch": (7, 1.75)}
+assert rows == [{"name": "a", "learning_rate": 0.001, "train/loss": (7, 2.5), **same},
+                {"name": "b", "learning_rate": 0.01, "train/loss": (7, 2.25), **same}], rows
+sessions = [session for group in groups for session in group.sessions]
+assert [each.status for each in sessions] == [api_pb2.STATUS_SUCCESS, api_pb2.STATUS_FAILURE], sessions
+assert {(each.start_time_secs, each.end_time_secs) for each in sessions} == {(1700000000, 1700000007.5)}, sessions
+print("compared")
+)",
+                                                           {folder.path()});
+  INFO(result.output);
+  CHECK(result.exit_code == 0);
+  CHECK_THAT(result.output, Catch::Contains("compared"));
 }
 
 }  // namespace

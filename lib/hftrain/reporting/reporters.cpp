@@ -25,6 +25,7 @@ std::unique_ptr<RecordSink> begin_tensorboard(const ReportedRun& run, const Sink
   auto sink = std::make_unique<TensorBoardSink>(run.tensorboard_dir, run.started, host.warn);
   sink->text("args", run.arguments, run.started);
   sink->text("model_config", dump_json(run.model_config), run.started);
+  sink->hparams(parse_json(run.arguments, "the arguments of the run"), run.started);
   return sink;
 }
 

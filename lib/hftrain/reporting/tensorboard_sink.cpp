@@ -10,35 +10,14 @@
 #include "hftrain/base/error.h"
 #include "hftrain/reporting/metric_tag.h"
 #include "hftrain/reporting/protobuf.h"
+#include "hftrain/reporting/tensorboard_summary.h"
 
 namespace hftrain::reporting {
 namespace {
 
-// Field numbers of event.proto, summary.proto and tensor.proto.
+// Field numbers of event.proto and summary.proto.
 constexpr int kEventTime = 1, kEventStep = 2, kEventVersion = 3, kEventSummary = 5;
 constexpr int kSummaryValue = 1;
-constexpr int kValueTag = 1, kValueScalar = 2, kValueTensor = 8, kValueMetadata = 9;
-constexpr int kMetadataPlugin = 1, kPluginName = 1;
-constexpr int kTensorType = 1, kTensorShape = 2, kTensorStrings = 8, kShapeDim = 2, kDimSize = 1;
-constexpr uint64_t kStringType = 7;
-
-ProtobufMessage scalar_value(const std::string& tag, double value) {
-  return ProtobufMessage().bytes(kValueTag, tag).float32(kValueScalar, static_cast<float>(value));
-}
-
-ProtobufMessage text_value(const std::string& name, const std::string& content) {
-  const ProtobufMessage shape = ProtobufMessage().message(kShapeDim, ProtobufMessage().varint(kDimSize, 1));
-  const ProtobufMessage tensor = ProtobufMessage()
-                                     .varint(kTensorType, kStringType)
-                                     .message(kTensorShape, shape)
-                                     .bytes(kTensorStrings, content);
-  const ProtobufMessage metadata =
-      ProtobufMessage().message(kMetadataPlugin, ProtobufMessage().bytes(kPluginName, "text"));
-  return ProtobufMessage()
-      .bytes(kValueTag, name + "/text_summary")
-      .message(kValueMetadata, metadata)
-      .message(kValueTensor, tensor);
-}
 
 std::string event_path(const std::string& directory, double time) {
   char host[256] = "localhost";
@@ -68,7 +47,7 @@ uint32_t masked_crc32c(std::string_view bytes) {
 }
 
 TensorBoardSink::TensorBoardSink(const std::string& directory, double time, Warn warn)
-    : warn_(std::move(warn)) {
+    : warn_(std::move(warn)), newest_(time) {
   create_directories(directory);
   path_ = event_path(directory, time);
   file_.reset(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
@@ -77,28 +56,41 @@ TensorBoardSink::TensorBoardSink(const std::string& directory, double time, Warn
 }
 
 void TensorBoardSink::text(const std::string& name, const std::string& content, double time) {
-  const ProtobufMessage summary = ProtobufMessage().message(kSummaryValue, text_value(name, content));
-  write_record(ProtobufMessage().float64(kEventTime, time).message(kEventSummary, summary).encoded());
+  write_of_run(text_summary(name, content), time);
+}
+
+void TensorBoardSink::hparams(const Json& arguments, double time) {
+  write_of_run(session_start_summary(arguments, time), time);
+}
+
+void TensorBoardSink::end(RunEnd how) {
+  write_of_run(session_end_summary(how, newest_), newest_);
 }
 
 void TensorBoardSink::record(const LogRecord& record) {
+  newest_ = record.time;
   ProtobufMessage summary;
   for (const auto& [key, value] : record.metrics.items()) {
     if (value.is_number() || value.is_boolean()) {
       const double number = value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>();
-      summary.message(kSummaryValue, scalar_value(metric_tag(key), number));
+      summary.message(kSummaryValue, scalar_summary(metric_tag(key), number));
     } else if (value.is_string()) {
-      summary.message(kSummaryValue, text_value(metric_tag(key), value.get<std::string>()));
+      summary.message(kSummaryValue, text_summary(metric_tag(key), value.get<std::string>()));
     } else if (warned_.insert(key).second) {
       warn_("the metric '" + key + "' is neither number nor text and is left out");
     }
   }
-  summary.message(kSummaryValue, scalar_value(metric_tag("epoch"), record.epoch));
+  summary.message(kSummaryValue, scalar_summary(metric_tag("epoch"), record.epoch));
   write_record(ProtobufMessage()
                    .float64(kEventTime, record.time)
                    .varint(kEventStep, static_cast<uint64_t>(record.step))
                    .message(kEventSummary, summary)
                    .encoded());
+}
+
+void TensorBoardSink::write_of_run(const ProtobufMessage& value, double time) {
+  const ProtobufMessage summary = ProtobufMessage().message(kSummaryValue, value);
+  write_record(ProtobufMessage().float64(kEventTime, time).message(kEventSummary, summary).encoded());
 }
 
 void TensorBoardSink::write_record(std::string_view event) {

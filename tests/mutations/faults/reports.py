@@ -1,0 +1,17 @@
+# What a run reports: TensorBoard's dashboards, trackers that are away, the page that asks nobody, and the folder for a GPU's day.
+
+fault("TensorBoard is told no arguments of the run",
+      "lib/hftrain/reporting/reporters.cpp", '  sink->hparams(parse_json(run.arguments, "the arguments of the run"), run.started);\n', "",
+      tests=["reporting: TensorBoard's HPARAMS have the arguments and scalars of every run", "runs: a run keeps: trackers get every record"],
+      says=r"AssertionError|what HPARAMS shows")
+
+fault("a bool among the arguments is a number in HPARAMS",
+      "lib/hftrain/reporting/tensorboard_summary.cpp", "  if (value.is_boolean()) return ProtobufMessage().varint(kBool, value.get<bool>() ? 1 : 0);",
+      "  if (value.is_boolean()) return ProtobufMessage().float64(kNumber, value.get<bool>() ? 1 : 0);",
+      tests=["reporting: TensorBoard's HPARAMS have the arguments and scalars of every run"],
+      says=r"AssertionError")
+
+fault("a run that was stopped is a success in HPARAMS",
+      "lib/hftrain/reporting/tensorboard_summary.cpp", "how == RunEnd::kFinished ? kSuccess : kFailure;", "how != RunEnd::kFailed ? kSuccess : kFailure;",
+      tests=["reporting: TensorBoard's HPARAMS have the arguments and scalars of every run"],
+      says=r"AssertionError")
