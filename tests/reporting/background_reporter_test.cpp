@@ -1,6 +1,9 @@
 #include "hftrain/reporting/background_reporter.h"
 
+#include <malloc.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <future>
 #include <memory>
@@ -155,6 +158,31 @@ TEST_CASE("a tracker that sleeps for ever is left behind with one warning") {
   CHECK(monotonic_seconds() - begin < 30);
   REQUIRE(the.warnings.lines().size() == 1);
   CHECK(contains(the.warnings.lines().front(), "5 records wait for it"));
+}
+
+TEST_CASE("a server that is away for a weekend costs no record, and little memory") {
+  constexpr int64_t kRecords = 63 * 3600 / 3;  // Friday 18:00 to Monday 9:00, one every three seconds
+  Case the;
+  Gate gate;
+  BackgroundReporter reporter("it", the.begin([future = gate.future](const LogRecord&) { future.wait(); }),
+                              the.tell());
+  const size_t before = ::mallinfo2().uordblks;
+  for (int64_t step = 1; step <= kRecords; ++step)
+    reporter.record({step,
+                     0.5,
+                     1.7e9,
+                     {{"loss", 2.5},
+                      {"grad_norm", 1.5},
+                      {"learning_rate", 5e-5},
+                      {"tokens_per_second", 1e5},
+                      {"num_input_tokens_seen", step}}});
+  const size_t taken = ::mallinfo2().uordblks - before;
+  std::printf("%lld records: %.1f MiB\n", static_cast<long long>(kRecords),
+              static_cast<double>(taken) / (1 << 20));
+  CHECK(taken < size_t{100} << 20);
+  CHECK(the.warnings.lines().empty());
+  reporter.end(RunEnd::kFinished);
+  reporter.leave(0.05);
 }
 
 TEST_CASE("a tracker with little to do that sleeps for ever is told of at the end") {

@@ -15,3 +15,8 @@ fault("a run that was stopped is a success in HPARAMS",
       "lib/hftrain/reporting/tensorboard_summary.cpp", "how == RunEnd::kFinished ? kSuccess : kFailure;", "how != RunEnd::kFailed ? kSuccess : kFailure;",
       tests=["reporting: TensorBoard's HPARAMS have the arguments and scalars of every run"],
       says=r"AssertionError")
+
+fault("a tracker that is away for a weekend is given up",
+      "lib/hftrain/reporting/background_reporter.h", "kMostWaiting = 100'000;", "kMostWaiting = 10'000;",
+      tests=["reporting: a server that is away for a weekend costs no record, and little memory"],
+      says=r"warnings\.lines\(\)\.empty\(\)")
