@@ -20,3 +20,9 @@ fault("a tracker that is away for a weekend is given up",
       "lib/hftrain/reporting/background_reporter.h", "kMostWaiting = 100'000;", "kMostWaiting = 10'000;",
       tests=["reporting: a server that is away for a weekend costs no record, and little memory"],
       says=r"warnings\.lines\(\)\.empty\(\)")
+
+fault("the page of runs asks another host for a picture",
+      "lib/hftrain/report/page.cpp", "\"'unsafe-inline'; script-src 'unsafe-inline'; connect-src \")", "\"'unsafe-inline'; img-src http:; script-src 'unsafe-inline'; connect-src \")",
+      also=[("lib/hftrain/report/page.cpp", '"</h1><div id=controls></div></header>', '"</h1><img src=\\"http://elsewhere.example/a.png\\"/><div id=controls></div></header>')],
+      tests=["runs: report: a browser draws it and asks nobody"],
+      says=r"nobody is asked for anything")
