@@ -13,7 +13,20 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from runs import BUILD, expect, run_scenarios
 
-DAY = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "gpu" / "day"
+SOURCES = pathlib.Path(__file__).resolve().parents[2]
+DAY, PACK = (SOURCES / "scripts" / "gpu" / name for name in ("day", "pack"))
+MOST_BYTES = 64 << 20
+# What every machine has that runs LibTorch's wheel; all else that is not of the wheel is packed.
+OF_THE_SYSTEM = r"(linux-vdso|ld-linux-x86-64|lib(c|m|dl|rt|pthread|util|stdc\+\+|gcc_s))\.so"
+# Tells of every file and program of the checkout or the build that a script meets; the environment of a program, which comes last,
+# may name the folder that the test was started in.
+WATCH = """import sys
+def look(event, arguments):
+    met = arguments[:-1] if event in ("subprocess.Popen", "os.exec") else arguments
+    if event in ("open", "subprocess.Popen", "os.exec", "os.listdir", "os.scandir") and any(place in repr(met) for place in {places}):
+        print("OUTSIDE", event, met, file=sys.stderr, flush=True)
+sys.addaudithook(look)
+"""
 
 
 def day(folder, *words, tree=BUILD):
@@ -70,6 +83,60 @@ def a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused(_, folder
     expect(result.returncode == 2 and "there is no step famlies" in result.stderr, "an unknown step is refused", result.stderr)
 
 
+def packed_and_carried(folder):
+    """The folder, moved after it was packed, with the link to LibTorch that a machine with the wheel gets."""
+    first = pathlib.Path(folder, "packed")
+    made = subprocess.run([PACK, BUILD, first], text=True, capture_output=True)
+    expect(made.returncode == 0, "it is packed", made.stdout + made.stderr)
+    size = sum(file.lstat().st_size for file in first.rglob("*"))
+    print(f"packed: {size / 2**20:.1f} MiB")
+    expect(1 << 20 < size <= MOST_BYTES, "at most 64 MiB", made.stdout)
+    again = subprocess.run([PACK, BUILD, first], text=True, capture_output=True)
+    expect(again.returncode == 2 and "exists" in again.stderr, "a folder that is there stays as it is", again.stderr)
+    packed = first.rename(pathlib.Path(folder, "carried"))
+    torch = re.search(r"libtorch_cpu\.so => (\S+)/libtorch_cpu\.so", libraries_of(packed / "bin" / "hftrain-worker"))
+    expect(torch, "LibTorch is found where the build had it", packed)
+    (packed / "lib" / "torch").symlink_to(torch[1])
+    return packed
+
+
+def libraries_of(file):
+    return subprocess.run(["ldd", file], text=True, capture_output=True).stdout
+
+
+def strangers(packed, file):
+    """What a program loads from elsewhere than the folder, LibTorch's wheel and every system."""
+    found = re.findall(r"^\t(\S+)(?: => (\S+))?", libraries_of(file), re.M)
+    return {name: place for name, place in found if not re.match(OF_THE_SYSTEM, os.path.basename(name)) and
+            not place.startswith(f"{packed}/") and "/site-packages/" not in place}
+
+
+def a_packed_folder_is_carried_and_rehearses_elsewhere(_, folder):
+    packed = packed_and_carried(folder)
+    for name in ("hftrain", "hftrain-worker"):
+        lost = strangers(packed, packed / "bin" / name)
+        expect(not lost, f"{name} finds all that it loads in the folder or beside LibTorch", lost)
+    watch, elsewhere = pathlib.Path(folder, "watch"), pathlib.Path(folder, "elsewhere")
+    watch.mkdir()
+    elsewhere.mkdir()
+    (watch / "sitecustomize.py").write_text(WATCH.format(places=[f"{SOURCES}/", f"{BUILD}/"]))
+    environment = {name: value for name, value in os.environ.items() if name not in ("HFTRAIN_BUILD_DIR", "LD_LIBRARY_PATH")}
+    environment["PYTHONPATH"] = str(watch)
+
+    def carried(*words):
+        return subprocess.run([packed / "scripts" / "gpu" / "day", *words], text=True, capture_output=True, cwd=elsewhere, env=environment)
+
+    listed = carried("--list")
+    expect(listed.stdout == day(folder, "--list").stdout and "OUTSIDE" not in listed.stderr, "the steps are the same", listed)
+    result = carried("--device", "cpu", "machine", "going-on")
+    expect(result.returncode == 0 and "resumed at 6 of 12" in (elsewhere / "gpu-day" / "report.md").read_text(), "a step holds there",
+           result.stdout + result.stderr)
+    expect("OUTSIDE" not in result.stderr, "nothing is taken from the checkout or the build", result.stderr)
+    peer = subprocess.run([sys.executable, packed / "scripts" / "bench" / "peer_trainer.py", "--help"], text=True, capture_output=True, cwd=elsewhere)
+    expect(peer.returncode == 0, "the other side of the step peers is there", peer.stderr)
+    expect((packed / "bin" / "test_gpu_kernels").exists() == (BUILD / "bin" / "test_gpu_kernels").exists(), "so are the tests of kernels", packed)
+
+
 if __name__ == "__main__":
     run_scenarios([every_step_is_rehearsed_and_a_second_call_goes_on, a_run_that_differs_fails_its_row_and_the_day,
-                   a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused], sys.argv[1:], lambda folder: None)
+                   a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused, a_packed_folder_is_carried_and_rehearses_elsewhere], sys.argv[1:], lambda folder: None)

@@ -26,3 +26,13 @@ fault("the page of runs asks another host for a picture",
       also=[("lib/hftrain/report/page.cpp", '"</h1><div id=controls></div></header>', '"</h1><img src=\\"http://elsewhere.example/a.png\\"/><div id=controls></div></header>')],
       tests=["runs: report: a browser draws it and asks nobody"],
       says=r"nobody is asked for anything")
+
+fault("libraries of the build's machine are not packed",
+      "scripts/gpu/pack", 'while read -r library; do cp -L "$library" "$out/lib/"; done', "while read -r library; do :; done",
+      tests=["runs: the day of the GPU: a packed folder is carried and rehearses elsewhere"],
+      says=r"finds all that it loads in the folder")
+
+fault("the other side of a step is not packed",
+      "scripts/gpu/pack", 'cp "$source_dir/scripts/bench/peer_trainer.py" "$out/scripts/bench/"\n', "",
+      tests=["runs: the day of the GPU: a packed folder is carried and rehearses elsewhere"],
+      says=r"the other side of the step peers is there")
