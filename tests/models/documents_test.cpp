@@ -93,7 +93,8 @@ TEST_CASE("Documents in one row are learnt as rows of their own by every decoder
       const GoldenFile golden("models/" + name);
       ModelOptions options;
       options.kernels = kernels;
-      const auto model = golden_model(golden, options, architectures::Head::kCausalLm, /*drops=*/false);
+      const auto model =
+          golden_model(golden, options, architectures::Head::kCausalLm, testing::Dropout::kNone);
       const at::Tensor ids = at::randint(model->architecture().vocab_size(), {16},
                                          at::detail::createCPUGenerator(5), at::TensorOptions(at::kLong));
       nn::UnitRunner plain;

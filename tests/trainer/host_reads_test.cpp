@@ -70,7 +70,7 @@ std::tuple<at::Tensor, at::Tensor> shapes_of_log_sigmoid(const at::Tensor& self)
 models::Output run_on_shapes(const GoldenFile& golden, Head head, const Batch& batch, bool train) {
   models::ModelOptions options;
   options.device = at::kMeta;
-  const auto model = testing::golden_model(golden, options, head, /*drops=*/false);
+  const auto model = testing::golden_model(golden, options, head, testing::Dropout::kNone);
   nn::UnitRunner runner;
   const Batch moved = on_device(batch, at::kMeta);
   CHECK(models::main_input(moved).is_meta());
