@@ -19,6 +19,10 @@ SHAPES = {
     "tiny-gpt2": dict(model_type="gpt2", vocab_size=4096, n_positions=128, n_embd=128, n_layer=4, n_head=4),
     "tiny-llama": dict(model_type="llama", vocab_size=4096, hidden_size=128, intermediate_size=352, num_hidden_layers=4,
                        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128),
+    "tiny-qwen3": dict(model_type="qwen3", vocab_size=4096, hidden_size=64, intermediate_size=176, num_hidden_layers=2, num_attention_heads=4,
+                       num_key_value_heads=2, head_dim=24, max_position_embeddings=128),
+    "tiny-gemma": dict(model_type="gemma", vocab_size=4096, hidden_size=64, intermediate_size=176, num_hidden_layers=2, num_attention_heads=4,
+                       num_key_value_heads=1, head_dim=24, max_position_embeddings=128),
     "gpt2-124m": dict(model_type="gpt2", vocab_size=50257, n_positions=1024, n_embd=768, n_layer=12, n_head=12),
 }
 
