@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`hftrain generate` writes the tokens that transformers' generate writes with the same folder: greedily, with 4 beams and with what
-changes scores, in batches of prompts of unequal lengths, for a tiny model of each family.
+changes scores, in batches of prompts of unequal lengths and one by one, token by token and guessed ahead, for a tiny model of each family.
 
   texts_match_transformers.py [--families gpt2 llama qwen2 qwen3 mistral gemma t5 bart]
 """
@@ -27,12 +27,13 @@ FAMILIES = {
     "bart": dict(d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
                  encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=128),
 }
+LONG = {"max_new_tokens": 64, "min_new_tokens": 64}  # enough to go round, so that ours guesses ahead
 SETTINGS = [  # those of the command line; the folder has others
     {},
     {"num_beams": 4, "max_new_tokens": 12},
     {"num_beams": 4, "num_return_sequences": 3, "length_penalty": 2.0, "early_stopping": True, "max_new_tokens": 16},
     {"max_new_tokens": 16, "repetition_penalty": 1.3, "no_repeat_ngram_size": 2},
-    {"max_new_tokens": 64, "min_new_tokens": 64},  # long enough to go round, so that ours guesses ahead
+    LONG,
     {"max_new_tokens": 9, "min_new_tokens": 5, "suppress_tokens": [7, 8], "bad_words_ids": [[9], [10, 11]]},
 ]
 
@@ -87,10 +88,18 @@ def theirs(folder, prompts, settings, end):
     return texts
 
 
-def ours(folder, prompts, settings, batch):
+def ways_of(family, settings):
+    """Batch sizes, and whether texts are guessed ahead: what decoders write without beams, the longest also token by token."""
+    if not settings:
+        return [(2, False)]
+    guesses = family not in ("t5", "bart") and "num_beams" not in settings
+    return [(3, False)] + [(1, False)] * (not guesses or settings is LONG) + [(1, True)] * guesses
+
+
+def ours(folder, prompts, settings, batch, guesses):
     words = [fixtures.HFTRAIN, "generate", "--model_name_or_path", folder, "--json", "--use_cpu", "--batch_size", str(batch)]
-    if batch == 1:
-        words += ["--prompt_lookup_num_tokens", "9"]  # guessed ahead on any processor
+    if guesses:
+        words += ["--prompt_lookup_num_tokens", "9"]
     for name, value in settings.items():
         words += ["--" + name, *([json.dumps(value)] if isinstance(value, list) else [str(value).lower()])]
     said = subprocess.run([*words, "--prompt", *prompts], text=True, capture_output=True)
@@ -114,12 +123,12 @@ def main():
             folder = folder_of(scratch, family, words)
             for place, settings in [*((folder, settings) for settings in SETTINGS), (old_folder(folder), {})]:
                 expected = theirs(place, prompts, settings, END)
-                for batch in (3, 1) if settings else (2,):
-                    got = ours(place, prompts, settings, batch)
+                for batch, guesses in ways_of(family, settings):
+                    got = ours(place, prompts, settings, batch, guesses)
                     good = got == expected and any(expected)
                     failed += not good
                     what = settings or ("as the folder says" if place == folder else "as config.json says")
-                    print(f"{'ok      ' if good else 'FAILED  '}{family}, {what}, batch {batch}", flush=True)
+                    print(f"{'ok      ' if good else 'FAILED  '}{family}, {what}, batch {batch}{', guessed ahead' if guesses else ''}", flush=True)
                     if not good:
                         print(f"  transformers {expected}\n  ours         {got}")
     sys.exit(1 if failed else 0)
