@@ -4,7 +4,7 @@
 Reads a model folder (config.json; weights when they are there), a tokenizer folder and text files, groups text as the
 run_clm example script does, trains, and writes every logged record with the seconds since this process started.
 
-  peer_trainer.py --model DIR --train_file F --block_size 128 --out RESULT.json [--eval_file F] -- key=value ...
+  peer_trainer.py --model DIR --train_file F --block_size 128 --out RESULT.json [--eval_file F [--evaluate_at_end]] -- key=value ...
 
 What follows `--` are TrainingArguments as key=value pairs (values are JSON, or text when they do not parse).
 """
@@ -22,7 +22,8 @@ def parse():
     parser.add_argument("--model", required=True)
     parser.add_argument("--tokenizer")
     parser.add_argument("--train_file", required=True)
-    parser.add_argument("--eval_file")
+    parser.add_argument("--eval_file", help="evaluated as the arguments say, with the accuracy of run_clm")
+    parser.add_argument("--evaluate_at_end", action="store_true", help="and once more after training")
     parser.add_argument("--block_size", type=int, default=128)
     parser.add_argument("--out", required=True)
     parser.add_argument("--threads", type=int)
@@ -61,6 +62,16 @@ def blocks(tokenizer, path, block_size):
         for at in range(0, len(ids) // block_size * block_size, block_size):
             out.append(ids[at:at + block_size])
     return out
+
+
+def best_tokens(logits, labels):
+    return logits.argmax(dim=-1)
+
+
+def accuracy(predictions):
+    """Of every place but the last, whether it says the next one's token."""
+    said, wanted = predictions.predictions[:, :-1], predictions.label_ids[:, 1:]
+    return {"accuracy": float((said == wanted).mean())}
 
 
 def sum_norms_in_float64(torch):
@@ -121,9 +132,13 @@ def main():
         train_dataset=Blocks(blocks(tokenizer, options.train_file, options.block_size)),
         eval_dataset=Blocks(blocks(tokenizer, options.eval_file, options.block_size)) if options.eval_file else None,
         data_collator=default_data_collator,
+        compute_metrics=accuracy,
+        preprocess_logits_for_metrics=best_tokens,
         callbacks=[clock] + [SeedAtStart()] * (options.seed_at_start is not None),
     )
     result = trainer.train(resume_from_checkpoint=options.resume)
+    if options.evaluate_at_end:
+        trainer.evaluate()
     if trainer.is_world_process_zero():
         if options.save_model:
             trainer.save_model(options.save_model)

@@ -38,6 +38,8 @@ CASES = {
                                           pad_to_max_length=True)),
     "mnli": ("bert", "pairs", dict(task_name="mnli", max_seq_length=48)),
 }
+# The smoothed loss takes the place of the model's own, in evaluation too.
+CASES |= {name + "-smoothed": (*CASES[name][:2], CASES[name][2] | dict(label_smoothing_factor=0.1)) for name in ("summarization", "mnli")}
 
 
 def rows_of(path):
@@ -147,11 +149,11 @@ def accuracy_of(given):
     return {"accuracy": float((given.predictions.argmax(1) == given.label_ids).mean())}
 
 
-def mnli_peer(scratch, flags, paths, model, tokenizer, steps):
+def mnli_peer(arguments, flags, paths, model, tokenizer):
     """What run_glue makes of both sets: the second under keys that end in _mm, in one file with the first."""
     from transformers import Trainer
     train, *evaluated = (class_features(tokenizer, rows_of(path), flags, model.config.label2id) for path in paths)
-    trainer = Trainer(model=model, args=arguments_of(scratch, steps), train_dataset=train, eval_dataset=evaluated[0],
+    trainer = Trainer(model=model, args=arguments, train_dataset=train, eval_dataset=evaluated[0],
                       data_collator=collator_of("pairs", tokenizer, model, flags), compute_metrics=accuracy_of)
     trainer.train()
     metrics = {}
@@ -161,15 +163,17 @@ def mnli_peer(scratch, flags, paths, model, tokenizer, steps):
     return {r["step"]: r["loss"] for r in trainer.state.log_history if "loss" in r}, metrics
 
 
-def arguments_of(scratch, steps):
+def arguments_of(scratch, flags, steps):
     from transformers import TrainingArguments
-    return TrainingArguments(output_dir=os.path.join(scratch, "peer"), use_cpu=True, max_steps=steps, report_to=[], disable_tqdm=True, **COMMON)
+    return TrainingArguments(output_dir=os.path.join(scratch, "peer"), use_cpu=True, max_steps=steps, report_to=[], disable_tqdm=True,
+                             label_smoothing_factor=flags.get("label_smoothing_factor", 0.0), **COMMON)
 
 
 def peer(scratch, name, kind, flags, paths, model, tokenizer, steps):
     from transformers import Trainer
+    arguments = arguments_of(scratch, flags, steps)
     if kind == "pairs":
-        return mnli_peer(scratch, flags, paths, model, tokenizer, steps)
+        return mnli_peer(arguments, flags, paths, model, tokenizer)
     train, valid = map(rows_of, paths)
     if kind == "qa":
         length = {"max_seq_length": flags["max_seq_length"], "doc_stride": flags["doc_stride"], "pad_to_max_length": flags.get("pad_to_max_length", True)}
@@ -179,7 +183,7 @@ def peer(scratch, name, kind, flags, paths, model, tokenizer, steps):
     if name != "bert":
         for feature in (*features, *evaluated):
             feature.pop("token_type_ids", None)
-    trainer = Trainer(model=model, args=arguments_of(scratch, steps), train_dataset=features, eval_dataset=evaluated,
+    trainer = Trainer(model=model, args=arguments, train_dataset=features, eval_dataset=evaluated,
                       data_collator=collator_of(kind, tokenizer, model, flags))
     trainer.train()
     metrics = {"eval_loss": trainer.evaluate()["eval_loss"]}
@@ -207,7 +211,7 @@ def compare(name, steps, scratch):
     names = ["input_ids", "attention_mask"] if kind == "seq2seq" else ["input_ids", "token_type_ids", "attention_mask"]
     tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder(scratch, kind), model_input_names=names)
     folder, model = model_folder(scratch, family, kind, tokenizer, labels_of(rows_of(paths[0])) if kind == "pairs" else None)
-    task = {"qa": "question-answering", "pairs": "text-classification"}.get(kind, name)
+    task = {"qa": "question-answering", "pairs": "text-classification"}.get(kind, name.split("-")[0])
     my_losses, mine = ours(scratch, task, folder, flags, paths, steps)
     their_losses, theirs = peer(scratch, family, kind, flags, paths, model, tokenizer, steps)
     if sorted(my_losses) != sorted(their_losses) or len(my_losses) != steps:

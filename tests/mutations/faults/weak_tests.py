@@ -60,6 +60,17 @@ fault("label smoothing is taken and does nothing",
       tests=["parity: label smoothing gives the Trainer's losses"],
       says=r"loss", seconds=400)
 
+fault("evaluation gives the model's own loss where labels are smoothed",
+      "lib/hftrain/trainer/evaluator.cpp", ".label_smoothing = plan_.optimizer.label_smoothing,", ".label_smoothing = 0,",
+      tests=["parity: label smoothing gives the Trainer's losses",
+             "parity: labels of summaries and of classes are smoothed in training and in evaluation as by the Trainer"],
+      says=r"eval_loss \S+ .*apart [0-9.]+e-0[0-3]", seconds=400)
+
+fault("the accuracy of a language model compares each place with its own token",
+      "lib/hftrain/tasks/token_scorer.cpp", "predicts == Predicts::kNextToken ? 1 : 0", "predicts == Predicts::kNextToken ? 0 : 0",
+      tests=["parity: losses of 50 steps are the Trainer's to 1e-6 when it sums its norm in float64"],
+      says=r"[0-9.]+e-0[0-3] of an accuracy", seconds=400)
+
 fault("NEFTune is taken and does nothing",
       "lib/hftrain/trainer/components.cpp", "options.neftune_alpha = plan.model.neftune_noise_alpha;", "",
       tests=["parity: NEFTune draws the Trainer's noise", "values: every option acts"],
