@@ -35,6 +35,7 @@ def parts(*texts):
 
 def control_messages():
     fact = {"agent": 1, "host": "b"}
+    ready = json.dumps({"event": "ready", "rank": 1, "time": 0.5, "data": {"seconds": 0.5}})
     messages = {
         "hello": {"token": "t", "job_id": "j", "agent": 1, "agents": 2, "host": "b", "version": "0.1.0", "build": "x"},
         "welcome": {"host": "a"},
@@ -44,7 +45,7 @@ def control_messages():
         "prepare_data": {"paths": {"train": "/c/train"}},
         "start_workers": {"attempt": 0, "master_address": "10.0.0.1", "master_port": 29500},
         "worker_started": {"rank": 1, "pid": 77},
-        "worker_said": {"event": {"event": "ready", "rank": 1, "data": {"seconds": 0.5}}},
+        "worker_said": {"event": ready},
         "worker_printed": {"rank": 1, "to_stderr": False, "text": "loss 1.0"},
         "worker_ended": {"rank": 1, "signal": 0, "code": 0, "signals_sent": 0, "killed_for_memory": False},
         "workers_gone": {"last_lines": {"1": ["a", "b"]}, "logs": {"1": "/o/logs"}},
@@ -64,6 +65,10 @@ def control_messages():
                                                 '"code": 0, "killed_for_memory": false}')
     seed("control_message", "large_severity", '{"message": "agent_failed", "exit_code": 3, "mistakes": [{"severity": 1e300, '
                                               '"what": "w", "where": "", "why": "", "hint": ""}]}')
+    seed("control_message", "event_ready", ready)
+    seed("control_message", "event_step", json.dumps({"event": "step", "rank": 1, "time": 0.5, "data": {"step": 3, "total": 9}}))
+    seed("control_message", "event_failed", json.dumps({"event": "failed", "rank": 1, "time": 0.5, "data": {"exit_code": 4, "what": "w"}}))
+    seed("control_message", "large_rank", '{"event": "message", "rank": 4294967296, "time": 0.5, "data": {"level": 30, "text": "t"}}')
     for name, members in messages.items():
         seed("control_message", name, json.dumps({"message": name, **members}))
 

@@ -55,5 +55,27 @@ TEST_CASE("members of a wrong type do not break the reader") {
   CHECK(with("tokens_per_second", nullptr));  // no number that JSON knows
 }
 
+TEST_CASE("a number that does not fit where it is read makes a line no event") {
+  const auto with = [](const std::string& rank, const std::string& member, const std::string& value) {
+    const std::string line = R"({"event": "step", "time": 0, "rank": )" + rank + R"(, "data": {")" + member +
+                             R"(": )" + value + "}}";
+    CHECK_NOTHROW(decode_event(line));
+    return decode_event(line).has_value();
+  };
+  CHECK(with("2147483647", "step", "1"));
+  for (const char* rank : {"2147483648", "4294967296", "-2147483649", "18446744073709551615"})
+    CHECK_FALSE(with(rank, "step", "1"));
+  for (const char* member : {"level", "exit_code"}) {
+    CHECK(with("0", member, "-2147483648"));
+    CHECK_FALSE(with("0", member, "4294967296"));
+    CHECK_FALSE(with("0", member, "9223372036854775808"));
+  }
+  for (const char* member : {"step", "done", "total"}) {
+    CHECK(with("0", member, "9223372036854775807"));
+    CHECK_FALSE(with("0", member, "9223372036854775808"));
+    CHECK_FALSE(with("0", member, "1e300"));
+  }
+}
+
 }  // namespace
 }  // namespace hftrain::plan

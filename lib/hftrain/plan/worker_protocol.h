@@ -44,7 +44,8 @@ struct WorkerEvent {
 
 // One line, with its newline.
 std::string encode_event(const WorkerEvent& event);
-// nullopt for a line that is not an event (a torn last line of a killed worker, say), nor has members of their kinds.
+// nullopt for a line that is not an event (a torn last line of a killed worker, say), or has a member of another kind, or a
+// whole number beyond what it is read into (`step`, `done`, `total` as int64_t, others as int). Never throws.
 std::optional<WorkerEvent> decode_event(std::string_view line);
 
 }  // namespace hftrain::plan

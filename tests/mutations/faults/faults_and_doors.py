@@ -555,3 +555,14 @@ fault("a rank that fails does not say how far it came since it last told of an u
       "apps/hftrain-worker/run_rank.cpp", 'if (const int64_t step = status_.read().step; step >= 0) failure["step"] = step;', "static_cast<void>(status_);",
       tests=["runs: endings: limit on the size of files"],
       says=r"after which update")
+
+fault("a number of another node that does not fit ends the job unsaved",
+      "lib/hftrain/plan/worker_protocol.cpp", "if (!is_whole<int>(rank) ||", "if (!rank.is_number_integer() ||",
+      tests=["plan: a number that does not fit where it is read makes a line no event",
+             "fuzz: control_message answers each input with a value or an error"],
+      says=r"decode_event\(line\)|out_of_range")
+
+fault("a number of updates that does not fit ends the job unsaved",
+      "lib/hftrain/plan/worker_protocol.cpp", "all(kCounts, is_whole<int64_t>)", "all(kCounts, [](const Json&) { return true; })",
+      tests=["plan: a number that does not fit where it is read makes a line no event"],
+      says=r"CHECK_FALSE\( with\(\"0\", member")
