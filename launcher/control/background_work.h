@@ -15,7 +15,8 @@ class BackgroundWork {
  public:
   using Work = std::function<void(const std::atomic<bool>& stop)>;
 
-  // Starts at once. Error (kEnvironment) when the system has no descriptor left.
+  // Starts at once. Error (kEnvironment) when the system has no descriptor left; std::system_error, which error_of()
+  // knows, when it starts no thread.
   explicit BackgroundWork(Work work);
   BackgroundWork(const BackgroundWork&) = delete;
   BackgroundWork& operator=(const BackgroundWork&) = delete;

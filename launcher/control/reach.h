@@ -17,7 +17,7 @@ namespace hftrain::launcher {
 // nothing.
 class AnswerPort {
  public:
-  // At least one address. Error (kEnvironment) when no port is free.
+  // At least one address. Error (kEnvironment) when no port is free; std::system_error when no thread can be started.
   explicit AnswerPort(const std::vector<std::string>& addresses);
   AnswerPort(const AnswerPort&) = delete;
   AnswerPort& operator=(const AnswerPort&) = delete;

@@ -21,7 +21,7 @@ bool has_launcher_for_parent(const Membership& membership);
 class ParentWatch {
  public:
   // SIGTERM comes at once when the parent has ended before it could be watched. Error(kEnvironment) where the
-  // system cannot watch it.
+  // system cannot watch it; std::system_error when it starts no thread.
   ParentWatch();
   ParentWatch(const ParentWatch&) = delete;
   ParentWatch& operator=(const ParentWatch&) = delete;

@@ -122,7 +122,7 @@ class FollowStage {
       while (!follower.verdict()) follower.next();
     } catch (const launcher::JobEnded& end) {
       told = end.code() == failure.code();
-    } catch (const Error&) {
+    } catch (...) {
       // Not reached: this node will be missed there.
     }
     // Where ranks share the leader's terminal it has said it.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "hftrain/base/caught_error.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/base/text.h"
 #include "launcher/process/memory_events.h"
@@ -202,8 +203,17 @@ void Supervisor::run_in_background(const std::function<void()>& work) {
   spec_.hub->run_in_background(work);
 }
 
+// A full disk, or a limit on threads, must not hide what became of the job.
+void Supervisor::try_in_background(const std::function<void()>& work) {
+  try {
+    run_in_background(work);
+  } catch (...) {
+    observer_.on_notice(hftrain::error_of(std::current_exception()).render());
+  }
+}
+
 JobResult Supervisor::result() {
-  run_in_background([this] { router_->drain(); });
+  try_in_background([this] { router_->drain(); });
   job_.workers = group_.records();
   job_.killed_for_memory = memory_kills() > memory_kills_at_start_;
   const Verdict verdict = judge(job_);
@@ -222,11 +232,7 @@ JobResult Supervisor::result() {
 void Supervisor::write_crash_record(const FailureReport& report, const WorkerRecord& worker) {
   const std::string path = router_->folder_of(report.rank) + "/error.json";
   const std::string text = dump_json(crash_record(worker, report, job_)) + '\n';
-  try {
-    run_in_background([&] { write_file_atomically(path, text); });
-  } catch (const Error& error) {  // a full disk must not hide the report itself
-    observer_.on_notice(error.render());
-  }
+  try_in_background([&] { write_file_atomically(path, text); });
 }
 
 }  // namespace hftrain::launcher

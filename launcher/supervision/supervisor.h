@@ -88,6 +88,8 @@ class Supervisor {
   int poll_timeout_milliseconds() const;
   JobResult result();
   void run_in_background(const std::function<void()>& work);
+  // What it throws is told and goes no further.
+  void try_in_background(const std::function<void()>& work);
   void write_crash_record(const FailureReport& report, const WorkerRecord& worker);
 
   JobSpec spec_;

@@ -3,9 +3,12 @@
 #include <cerrno>
 #include <filesystem>
 #include <new>
+#include <system_error>
+#include <thread>
 
 #include "hftrain/base/caught_error.h"
 #include "support/catch.h"
+#include "support/no_threads.h"
 
 namespace hftrain {
 namespace {
@@ -43,6 +46,25 @@ TEST_CASE("whatever was thrown becomes an error with an exit code of its own") {
   CHECK(caught(std::filesystem::filesystem_error("write", "/full", full)).code() == ExitCode::kDisk);
   CHECK(caught(std::out_of_range("beyond")).code() == ExitCode::kInternal);
   CHECK(caught(7).code() == ExitCode::kInternal);
+}
+
+TEST_CASE("a thread that the system does not start is no mistake of this program's") {
+  const auto error_of_thread = [] {
+    try {
+      std::thread([] {}).join();
+    } catch (...) {
+      return error_of(std::current_exception());
+    }
+    return Error(ExitCode::kDone, "started");
+  };
+  {
+    const testing::NoThreads none;
+    CHECK(error_of_thread().code() == ExitCode::kEnvironment);
+    CHECK_THAT(error_of_thread().render(), Catch::Contains("ulimit -u"));
+  }
+  CHECK(error_of_thread().code() == ExitCode::kDone);
+  const std::system_error other(std::make_error_code(std::errc::resource_deadlock_would_occur));
+  CHECK(error_of(std::make_exception_ptr(other)).code() == ExitCode::kInternal);
 }
 
 TEST_CASE("a full disk and a write error are disk errors whoever asks; the rest is the caller's") {

@@ -6,6 +6,7 @@
 
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 #include "support/catch.h"
 
@@ -34,6 +35,9 @@ TEST_CASE("every foreign exception gets the exit code of its kind") {
   CHECK(error_of([] { at::ones({2}).add(at::ones({3})); }).code() == ExitCode::kInternal);
   CHECK(error_of([] {
           throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 710, "device-side assert triggered");
+        }).code() == ExitCode::kEnvironment);
+  CHECK(error_of([] {
+          throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
         }).code() == ExitCode::kEnvironment);
   CHECK(error_of([] { throw std::runtime_error("odd"); }).code() == ExitCode::kInternal);
   CHECK(error_of([] { throw 3; }).code() == ExitCode::kInternal);

@@ -24,6 +24,7 @@
 #include "hftrain/storage/async_file_engine.h"
 #include "support/catch.h"
 #include "support/fork.h"
+#include "support/no_threads.h"
 #include "support/skip.h"
 #include "support/temporary_directory.h"
 
@@ -253,6 +254,16 @@ TEST_CASE("the end of a file and a refused write are errors that name operation,
   const Error refused = failure_of(engine, O_RDONLY, /*write=*/true, 100, 5000);
   CHECK(refused.code() == ExitCode::kDisk);
   CHECK_THAT(refused.what(), Catch::Contains("cannot write"));
+}
+
+TEST_CASE("a scratch file for which no thread can be started is refused, whatever moves its blocks") {
+  const testing::TemporaryDirectory folder;
+  for (const Engine engine : {Engine::kAutomatic, Engine::kRing, Engine::kThreads}) {
+    const testing::NoThreads none;
+    const Error error = error_of(
+        [&] { const AsyncFile file({.directory = folder.path(), .bytes = kPage, .engine = engine}); });
+    CHECK(error.code() == ExitCode::kEnvironment);
+  }
 }
 
 TEST_CASE("operations are cut at multiples of the alignment, and unaligned ends are blocks of their own") {

@@ -2,9 +2,23 @@
 
 #include <filesystem>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace hftrain {
+namespace {
+
+// What std::thread throws where the system gives none. Others, of a mutex for example, are mistakes of this program.
+Error of_system_error(const std::system_error& error) {
+  if (error.code() != std::errc::resource_unavailable_try_again)
+    return Error(ExitCode::kInternal, "internal: unexpected error").why(error.what());
+  return Error(ExitCode::kEnvironment, "no thread can be started")
+      .where("this machine's limits")
+      .why(error.what())
+      .hint("raise the limit on processes (ulimit -u, or pids.max of the control group)");
+}
+
+}  // namespace
 
 Error error_of(const std::exception_ptr& caught) {
   try {
@@ -15,6 +29,8 @@ Error error_of(const std::exception_ptr& caught) {
     return out_of_host_memory("see what else uses it; less data at once, or fewer ranks on this machine");
   } catch (const std::filesystem::filesystem_error& error) {
     return system_error(error.code().value(), "cannot use", error.path1().string());
+  } catch (const std::system_error& error) {
+    return of_system_error(error);
   } catch (const std::exception& error) {
     return Error(ExitCode::kInternal, "internal: unexpected error").why(error.what());
   } catch (...) {

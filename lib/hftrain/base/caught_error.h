@@ -9,8 +9,8 @@
 namespace hftrain {
 
 // What was caught, as an Error: an Error itself is given back as it is; no memory is kHostMemory, a failure
-// of the file system what system_error() makes of it, and anything else kInternal. Below the line
-// runtime/translate.h knows LibTorch's as well.
+// of the file system what system_error() makes of it, a thread that the system does not start kEnvironment, and
+// anything else kInternal. Below the line runtime/translate.h knows LibTorch's as well.
 Error error_of(const std::exception_ptr& caught);
 
 // The system gave no memory: exit code kHostMemory. `hint` says what needs less.

@@ -26,8 +26,7 @@ BackgroundTask::~BackgroundTask() {
 
 void BackgroundTask::start(Priority priority, std::function<void()> work) {
   wait();
-  running_ = true;
-  thread_ = std::thread([this, priority, work = std::move(work)] {
+  auto run = [this, priority, work = std::move(work)] {
     leave_stop_signals_to_others();
     // On Linux: of this thread alone, and of those it starts.
     if (priority == Priority::kLow) ::setpriority(PRIO_PROCESS, 0, kLowestPriority);
@@ -37,7 +36,14 @@ void BackgroundTask::start(Priority priority, std::function<void()> work) {
       failure_ = std::current_exception();
     }
     running_ = false;
-  });
+  };
+  running_ = true;
+  try {
+    thread_ = std::thread(std::move(run));
+  } catch (...) {
+    running_ = false;
+    throw;
+  }
 }
 
 void BackgroundTask::wait() {

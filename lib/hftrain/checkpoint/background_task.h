@@ -19,7 +19,7 @@ class BackgroundTask {
   // kLow gives way to everything else: on a machine whose cores are all busy it gets what is left over.
   enum class Priority { kNormal, kLow };
 
-  // After the last work, whose failure it throws.
+  // After the last work, whose failure it throws. std::system_error when the system starts no thread: nothing runs then.
   void start(Priority priority, std::function<void()> work);
   bool running() const noexcept { return running_; }
   // Until the work is done, if there is any. Throws what it threw.

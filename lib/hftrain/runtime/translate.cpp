@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <new>
+#include <system_error>
 
 #include "hftrain/base/caught_error.h"
 
@@ -38,6 +39,8 @@ Error translate(const std::exception_ptr& foreign) {
             "error, look for this one's Xid in the kernel's log (dmesg)");
   } catch (const c10::Error& error) {
     return Error(ExitCode::kInternal, "LibTorch reported an error").why(error.what_without_backtrace());
+  } catch (const std::system_error&) {
+    return error_of(foreign);
   } catch (const std::exception& error) {
     return Error(ExitCode::kInternal, "unexpected error").why(error.what());
   } catch (...) {

@@ -4,7 +4,7 @@
 //   std::bad_alloc               -> kHostMemory (CPU tensors too: see install_tensor_memory)
 //   c10::DistError               -> kWorkerLost: a process group or its store; comm adds who is missing
 //   c10::AcceleratorError        -> kEnvironment
-//   any other std::exception     -> kInternal
+//   any other std::exception     -> kInternal, but for std::system_error: see base/caught_error.h
 //
 // An hftrain::Error passes unchanged.
 #pragma once

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -72,10 +73,15 @@ class RingEngine final : public BlockEngine {
     for (unsigned slot = 0; slot < depth; ++slot) free_.push_back(slot);
   }
 
-  // False with errno when the rings could not be mapped.
+  // False with errno when the rings could not be mapped, or no thread can be started.
   bool start() {
     if (!rings_ || !entries_) return false;
-    thread_ = std::jthread([this] { run(); });
+    try {
+      thread_ = std::jthread([this] { run(); });
+    } catch (const std::system_error& error) {
+      errno = error.code().value();
+      return false;
+    }
     return true;
   }
   const char* name() const noexcept override { return "io_uring"; }

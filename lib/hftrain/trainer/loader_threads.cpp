@@ -1,5 +1,7 @@
 #include "hftrain/trainer/loader_threads.h"
 
+#include <system_error>
+
 namespace hftrain::trainer {
 
 LoaderThreads::~LoaderThreads() {
@@ -20,7 +22,13 @@ void LoaderThreads::push(std::function<void()> work) {
     wanted = working_ + waiting_.size();
   }
   more_.notify_one();
-  if (threads_.size() < std::min(wanted, most_)) threads_.emplace_back([this] { run(); });
+  try {
+    if (threads_.size() < std::min(wanted, most_)) threads_.emplace_back([this] { run(); });
+  } catch (const std::system_error&) {
+    if (!threads_.empty()) return;
+    waiting_.clear();
+    throw;
+  }
 }
 
 void LoaderThreads::clear() {

@@ -16,7 +16,7 @@
 
 namespace hftrain::trainer {
 
-// Used by one thread. As many threads at most as are allowed, at least one, each begun when there is work for it.
+// Used by one thread. At most as many threads as are allowed, or as the system starts; without one, std::system_error.
 class LoaderThreads {
  public:
   explicit LoaderThreads(int64_t most) : most_(static_cast<size_t>(std::max<int64_t>(most, 1))) {}

@@ -15,6 +15,8 @@
 #include "launcher/control/meeting.h"
 #include "launcher/front/meeting_stage.h"
 #include "support/catch.h"
+#include "support/no_threads.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::front {
@@ -107,6 +109,12 @@ TEST_CASE("a follower writes nothing into a folder that may move back until rank
   CHECK(std::filesystem::is_empty(job.output_dir() + "/hftrain"));
   job.start_workers();
   CHECK(std::filesystem::exists(path));
+}
+
+TEST_CASE("what goes wrong on a follower is told to the leader, an error of this program's own or not") {
+  JobOfTwo job;
+  const testing::NoThreads none;
+  CHECK_REFUSED(job.take_plan(), "no thread can be started");
 }
 
 TEST_CASE("the terminal of a follower says why the job ended, not only that it did") {

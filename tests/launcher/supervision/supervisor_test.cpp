@@ -14,9 +14,11 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "job.h"
+#include "launcher/control/hub.h"
 #include "launcher/process/output_router.h"
 #include "launcher/supervision/worker_group.h"
 #include "support/catch.h"
+#include "support/no_threads.h"
 #include "support/paths.h"
 #include "support/refusal.h"
 #include "support/temporary_directory.h"
@@ -115,6 +117,26 @@ TEST_CASE("a worker's own report decides the exit code, whatever its peers say",
     CHECK(result.failure->summary.what == "it broke");
     CHECK(result.failure->summary.hint == "buy a new one");
   }
+}
+
+TEST_CASE("a rank's report survives that no thread is left to write with", "[process]") {
+  Job job;
+  HubSpec alone;
+  alone.hello.agents = 1;
+  alone.addresses = {"127.0.0.1"};
+  ControlHub hub(std::move(alone));
+  JobSpec spec = testing::job_of(job.folder.path(), {"ready fail:4"});
+  spec.hub = &hub;
+  spec.others.emplace();
+  std::optional<testing::NoThreads> none;
+  job.observer.when_event = after(Kind::kFailed, 1, [&] { none.emplace(); });
+  const JobResult result = Supervisor(std::move(spec), job.observer).run();
+  none.reset();
+  CHECK(result.code == ExitCode::kData);
+  REQUIRE(result.failure);
+  CHECK(result.failure->summary.what == "it broke");
+  REQUIRE_FALSE(job.observer.notices.empty());
+  CHECK_THAT(job.observer.notices.back(), Catch::Contains("no thread can be started"));
 }
 
 TEST_CASE("a worker's error is shown once: in the report, not also as output of the rank", "[process]") {

@@ -566,3 +566,29 @@ fault("a number of updates that does not fit ends the job unsaved",
       "lib/hftrain/plan/worker_protocol.cpp", "all(kCounts, is_whole<int64_t>)", "all(kCounts, [](const Json&) { return true; })",
       tests=["plan: a number that does not fit where it is read makes a line no event"],
       says=r"CHECK_FALSE\( with\(\"0\", member")
+
+fault("a thread that the system does not start is a mistake of this program's",
+      "lib/hftrain/base/caught_error.cpp", "if (error.code() != std::errc::resource_unavailable_try_again)", "if (error.code().value() != 0)",
+      tests=["base: a thread that the system does not start is no mistake of this program's"],
+      says=r"kEnvironment")
+
+fault("the report of a rank is lost where no thread is left to write with",
+      "launcher/supervision/supervisor.cpp", "  } catch (...) {\n    observer_.on_notice(hftrain::error_of(std::current_exception()).render());",
+      "  } catch (const Error& error) {\n    observer_.on_notice(error.render());",
+      tests=["launcher: a rank's report survives that no thread is left to write with"],
+      says=r"unexpected exception")
+
+fault("batches are not made where one thread fewer can be had than is wanted",
+      "lib/hftrain/trainer/loader_threads.cpp", "    if (!threads_.empty()) return;\n", "",
+      tests=["trainer: where the system starts no more threads, those that there are make the batches"],
+      says=r"unexpected exception")
+
+fault("a save in the background that gets no thread is waited for ever after",
+      "lib/hftrain/checkpoint/background_task.cpp", "  } catch (...) {\n    running_ = false;\n    throw;", "  } catch (...) {\n    throw;",
+      tests=["checkpoint: a task that gets no thread is not taken for one that runs"],
+      says=r"task\.running")
+
+fault("what goes wrong on a follower is told only if it is an error of this program's own",
+      "launcher/front/follow_stage.cpp", "} catch (...) {\n      const Error error = error_of(std::current_exception());\n", "} catch (const Error& error) {\n",
+      tests=["front: what goes wrong on a follower is told to the leader, an error of this program's own or not"],
+      says=r"SIGABRT")
