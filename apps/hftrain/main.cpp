@@ -138,15 +138,15 @@ int main(int argc, char** argv) {
   hftrain::install_crash_report();
   std::ios::sync_with_stdio(false);
   hftrain::launcher::raise_descriptor_limit();
-  CommandContext context{.arguments = std::vector<std::string>(argv + 1, argv + argc),
-                         .environment = hftrain::Environment::of_process(),
-                         .program = std::filesystem::read_symlink("/proc/self/exe").string(),
-                         .out = std::cout,
-                         .err = std::cerr,
-                         .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
-                         .err_is_terminal = ::isatty(STDERR_FILENO) == 1};
-  hide_secrets(argc, argv);
   try {
+    CommandContext context{.arguments = std::vector<std::string>(argv + 1, argv + argc),
+                           .environment = hftrain::Environment::of_process(),
+                           .program = std::filesystem::read_symlink("/proc/self/exe").string(),
+                           .out = std::cout,
+                           .err = std::cerr,
+                           .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
+                           .err_is_terminal = ::isatty(STDERR_FILENO) == 1};
+    hide_secrets(argc, argv);
     return run(context);
   } catch (...) {
     const Error error = hftrain::error_of(std::current_exception());

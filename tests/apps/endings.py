@@ -384,6 +384,15 @@ def scenario_ranks_with_cores_of_their_own(fixture, output):
     return "a core each"
 
 
+def scenario_system_that_shows_no_processes(fixture, output):
+    hidden = ["unshare", "--mount", "--map-root-user", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    if subprocess.run([*hidden, "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
+        skip("a process cannot be given a system of its own here")
+    job = subprocess.Popen([*hidden, HFTRAIN, "--version"], env=fixture.environment, text=True, stderr=subprocess.PIPE)
+    expect(ends_with(job, 3), "error: cannot use", "where: /proc/self/exe")
+    return "3, and what is missing"
+
+
 def main():
     scenarios = {name.removeprefix("scenario_"): scenario for name, scenario in globals().items() if name.startswith("scenario_")}
     with tempfile.TemporaryDirectory(prefix="hftrain-endings-") as folder:

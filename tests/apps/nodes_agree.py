@@ -31,7 +31,7 @@ def losses_of(folder):
 class Nodes:
     """Front programs of one job, one per node."""
 
-    def __init__(self, fixture, folder, *flags, ranks=1, own=({}, {}), folders=(None, None)):
+    def __init__(self, fixture, folder, *flags, ranks=1, own=({}, {}), folders=(None, None), gone=None):
         port = free_port()
         self.clock = InTime(BAR_SECONDS)  # of a start that is refused
         self.processes = []
@@ -39,6 +39,8 @@ class Nodes:
             own_flags = [word for pair in own[node].items() for word in pair]
             command = [HFTRAIN, *fixture.flags(folder, *flags, ranks=ranks), "--nnodes", "2", "--node_rank", str(node),
                        "--master_addr", "127.0.0.1", "--master_port", str(port), *own_flags]
+            if node == gone:  # its folder, once it is there
+                command = ["sh", "-c", 'rm -r "$PWD" && exec "$@"', "sh", *command]
             self.processes.append(subprocess.Popen(command, env=fixture.environment, text=True, stdout=subprocess.PIPE,
                                                    stderr=subprocess.PIPE, cwd=folders[node]))
 
@@ -147,15 +149,13 @@ def refuse(fixture, check):
 
 
 def tell_of_surprises(fixture, check):
-    """What the system refuses on one node alone, in a call whose failure is no error of this program's own."""
-    places = [os.path.join(fixture.folder, name) for name in ("odd", "plain")]
-    for place in places:
-        shutil.copytree(fixture.tokenizer, os.path.join(place, "words"))
-    odd = "additional_chat_templates"
-    os.symlink(odd, os.path.join(places[0], "words", odd))
+    """What the system refuses on one node alone, in a call whose failure is no error of this program's own: its working folder,
+    which holds the tokenizer, has no path any more."""
     for node in (0, 1):
-        nodes = Nodes(fixture, os.path.join(fixture.folder, "surprise"), "--task", "sft", "--tokenizer_name", "words",
-                      folders=(places[node], places[1 - node]))
+        places = [os.path.join(fixture.folder, f"words-{node}-{each}") for each in (0, 1)]
+        for place in places:
+            shutil.copytree(fixture.tokenizer, place)
+        nodes = Nodes(fixture, os.path.join(fixture.folder, "surprise"), "--tokenizer_name", ".", folders=places, gone=node)
         codes = nodes.finish()
         check(f"a surprise on node {node} ends both with code 3", codes == [3, 3], f"codes {codes}\n{nodes.errors[0]}{nodes.errors[1]}")
         check(f"a surprise on node {node} is told to both", all("cannot use" in text for text in nodes.errors), str(nodes.errors))

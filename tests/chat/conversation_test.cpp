@@ -87,6 +87,25 @@ TEST_CASE("the template of a folder is found where transformers finds it") {
   CHECK(choose_template(files, "rag", false).text == "rag");
 }
 
+TEST_CASE("a link in a circle in a tokenizer's folder is a file that cannot be read, whatever its name") {
+  for (const char* name :
+       {"tokenizer_config.json", "special_tokens_map.json", "chat_template.json", "chat_template.jinja",
+        "additional_chat_templates", "additional_chat_templates/a.jinja"}) {
+    const testing::TemporaryDirectory folder;
+    const std::filesystem::path link = folder / name;
+    std::filesystem::create_directories(link.parent_path());
+    std::filesystem::create_symlink(link.filename(), link);
+    INFO(name);
+    try {
+      read_template_folder(folder.path());
+      FAIL("it was read");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      CHECK_THAT(error.render(), Catch::Contains("cannot open") && Catch::Contains(link.string()));
+    }
+  }
+}
+
 TEST_CASE("settings of another shape are refused") {
   const testing::TemporaryDirectory folder;
   write_file(folder / "tokenizer_config.json", R"({"chat_template": [1]})");

@@ -12,8 +12,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// That nothing stands there is an answer; a link in a circle, say, cannot be read.
+fs::file_type type_of(const fs::path& path) {
+  std::error_code failed;
+  const fs::file_type type = fs::status(path, failed).type();
+  if (type != fs::file_type::none) return type;
+  throw system_error(failed.value(), "cannot open", path.string(), ExitCode::kData);
+}
+
 Json object_at(const fs::path& path) {
-  if (!fs::exists(path)) return Json::object();
+  if (type_of(path) == fs::file_type::not_found) return Json::object();
   Json json = read_json_file(path.string());
   if (json.is_object()) return json;
   throw Error(ExitCode::kData, "not a tokenizer's settings")
@@ -23,17 +31,20 @@ Json object_at(const fs::path& path) {
 }
 
 void add_file(const std::string& name, const fs::path& path, TemplateFolder& found) {
-  if (fs::is_regular_file(path))
+  if (type_of(path) == fs::file_type::regular)
     found.templates[name] = {read_file(path.string(), ExitCode::kData), path.string()};
 }
 
 void add_jinja_files(const fs::path& folder, TemplateFolder& found) {
   add_file("default", folder / "chat_template.jinja", found);
   const fs::path more = folder / "additional_chat_templates";
-  if (!fs::is_directory(more)) return;
-  for (const fs::directory_entry& entry : fs::directory_iterator(more)) {
-    if (entry.path().extension() == ".jinja") add_file(entry.path().stem().string(), entry.path(), found);
+  if (type_of(more) != fs::file_type::directory) return;
+  std::error_code failed;
+  for (fs::directory_iterator entry(more, failed), end; !failed && entry != end; entry.increment(failed)) {
+    const fs::path& path = entry->path();
+    if (path.extension() == ".jinja") add_file(path.stem().string(), path, found);
   }
+  if (failed) throw system_error(failed.value(), "cannot list", more.string(), ExitCode::kData);
 }
 
 [[noreturn]] void refuse_shape(const std::string& origin) {

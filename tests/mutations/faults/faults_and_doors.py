@@ -592,3 +592,13 @@ fault("what goes wrong on a follower is told only if it is an error of this prog
       "launcher/front/follow_stage.cpp", "} catch (...) {\n      const Error error = error_of(std::current_exception());\n", "} catch (const Error& error) {\n",
       tests=["front: what goes wrong on a follower is told to the leader, an error of this program's own or not"],
       says=r"SIGABRT")
+
+fault("a link in a circle in a tokenizer's folder is a surprise",
+      "lib/hftrain/chat/template_folder.cpp", 'throw system_error(failed.value(), "cannot open", path.string(), ExitCode::kData);', 'throw fs::filesystem_error("status", path, failed);',
+      tests=["chat: a link in a circle in a tokenizer's folder is a file that cannot be read, whatever its name"],
+      says=r"filesystem error|unexpected exception")
+
+fault("what goes wrong before a command is looked for ends the program by an abort",
+      "apps/hftrain/main.cpp", "  } catch (...) {\n    const Error error = hftrain::error_of(std::current_exception());\n", "  } catch (const Error& error) {\n",
+      tests=["runs: endings: system that shows no processes"],
+      says=r"terminate called|FAILED")
