@@ -148,11 +148,16 @@ TEST_CASE("deleting a checkpoint removes it whole", "[storage]") {
 class StickyFileSystem final : public FileSystem {
  public:
   bool sticky = true;
+  std::string kept;  // what no rename moves: part of a name
 
   std::unique_ptr<WritableFile> create(const std::string& path) override { return real_.create(path); }
   void make_directory(const std::string& path) override { real_.make_directory(path); }
   void sync_directory(const std::string& path) override { real_.sync_directory(path); }
-  void rename(const std::string& from, const std::string& to) override { real_.rename(from, to); }
+  void rename(const std::string& from, const std::string& to) override {
+    if (!kept.empty() && from.find(kept) != std::string::npos)
+      throw system_error(EACCES, "cannot rename", from, ExitCode::kDisk);
+    real_.rename(from, to);
+  }
   void remove(const std::string& path) override {
     if (sticky) throw system_error(ENOTEMPTY, "cannot remove", path, ExitCode::kDisk);
     real_.remove(path);
@@ -205,13 +210,7 @@ TEST_CASE("a replaced checkpoint that cannot be removed does not come back", "[s
   const TemporaryDirectory folder;
   StickyFileSystem files;
   save_checkpoint(files, folder.path(), 10, "first");
-  CheckpointTransaction transaction(files, folder.path(), 10);
-  StagedFiles staged(files, transaction.directory());
-  staged.put("trainer_state.json", "second");
-  staged.sync_names();
-  Manifest manifest;
-  manifest.files = staged.records();
-  const std::string path = transaction.commit(std::move(manifest));
+  const std::string path = save_checkpoint(files, folder.path(), 10, "second");
   CHECK(read_file(path + "/trainer_state.json") == "second");
   const std::vector<std::string> warnings = remove_trash(files, folder.path());
   REQUIRE(warnings.size() == 1);
@@ -221,6 +220,34 @@ TEST_CASE("a replaced checkpoint that cannot be removed does not come back", "[s
   files.sticky = false;
   clean_leftovers(files, folder.path());
   CHECK(names_in(folder.path()).empty());
+}
+
+TEST_CASE("a replaced checkpoint that cannot be moved to the trash is told of, and goes there later",
+          "[storage]") {
+  const TemporaryDirectory folder;
+  StickyFileSystem files;
+  files.kept = ".replaced-";
+  save_checkpoint(files, folder.path(), 10, "first");
+  const std::string path = save_checkpoint(files, folder.path(), 10, "second");
+  const std::vector<std::string> warnings = remove_trash(files, folder.path());
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings.front(), Catch::Contains("could not remove") && Catch::Contains(".replaced-"));
+  CHECK(read_file(path + "/trainer_state.json") == "second");
+
+  files.kept.clear();
+  CHECK(remove_trash(files, folder.path()).size() == 1);  // trash by now, which cannot be removed
+  delete_checkpoint(files, {10, path});
+  files.sticky = false;
+  clean_leftovers(files, folder.path());
+  CHECK(names_in(folder.path()).empty());
+}
+
+TEST_CASE("a replaced checkpoint whose successor is not there is no trash", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  std::filesystem::create_directories(folder / ".checkpoint-7.replaced-5");
+  CHECK(remove_trash(files, folder.path()).empty());
+  CHECK(names_in(folder.path()) == std::vector<std::string>{".checkpoint-7.replaced-5"});
 }
 
 TEST_CASE("a checkpoint is replaced only by one that reads back as it was written", "[storage]") {

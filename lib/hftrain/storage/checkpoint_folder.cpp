@@ -242,9 +242,14 @@ std::vector<std::string> remove_trash(FileSystem& files, const std::string& outp
   }
   std::vector<std::string> warnings;
   for (const FoundFolder& folder : folders) {
-    if (folder.name.role != kTrash) continue;
-    const std::string why = try_to_remove(files, folder.path);
-    if (!why.empty()) warnings.push_back(left_behind(folder.path, why));
+    const int64_t step = folder.name.step;
+    if (folder.name.role == kTrash) {
+      const std::string why = try_to_remove(files, folder.path);
+      if (!why.empty()) warnings.push_back(left_behind(folder.path, why));
+    } else if (folder.name.role == kReplaced && path_exists(checkpoint_path(output_dir, step))) {
+      std::string warning = delete_checkpoint(files, {step, folder.path});
+      if (!warning.empty()) warnings.push_back(std::move(warning));
+    }
   }
   return warnings;
 }
@@ -402,7 +407,7 @@ void CheckpointTransaction::publish() {
   }
   open_ = false;
   files_->sync_directory(output_dir_);
-  // As trash it cannot come back when retention has taken the new one, too.
+  // As trash it cannot come back when retention has taken the new one, too. Where that fails remove_trash() finds it again.
   if (!replaced.empty()) delete_checkpoint(*files_, {step_, replaced});
 }
 

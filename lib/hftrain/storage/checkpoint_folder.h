@@ -69,7 +69,7 @@ std::vector<std::string> clean_leftovers(FileSystem& files, const std::string& o
 // files.remove(path) for what is of no more use: why it failed, for a warning; empty when nothing is left.
 std::string try_to_remove(FileSystem& files, const std::string& path);
 
-// Once more for the trash of deletions that failed, that of a replaced checkpoint among them. What failed
+// Once more for the trash of deletions that failed, and for replaced checkpoints whose successor is there. What failed
 // again, for warnings; it is left for the next time, and so is all of it where the folder cannot be listed.
 std::vector<std::string> remove_trash(FileSystem& files, const std::string& output_dir);
 
@@ -131,7 +131,7 @@ class CheckpointTransaction {
   // them. Writes the manifest, hashes all files again in up to `threads` threads and makes the checkpoint
   // visible; returns its final path. An Error leaves earlier checkpoints as they were, one of the same step
   // among them, but for one of the last sync, of output_dir: the new one is in its place by then. A replaced checkpoint
-  // that cannot be removed becomes trash (remove_trash() tells of it).
+  // that cannot be removed stays hidden; remove_trash() tells of it and tries again.
   std::string commit(Manifest manifest, int threads = 1, const ByteProgress& progress = {});
   // The first half of it: all but the last rename. For a save that is only tried.
   void seal(Manifest manifest, int threads = 1, const ByteProgress& progress = {});

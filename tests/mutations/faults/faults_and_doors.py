@@ -602,3 +602,13 @@ fault("what goes wrong before a command is looked for ends the program by an abo
       "apps/hftrain/main.cpp", "  } catch (...) {\n    const Error error = hftrain::error_of(std::current_exception());\n", "  } catch (const Error& error) {\n",
       tests=["runs: endings: system that shows no processes"],
       says=r"terminate called|FAILED")
+
+fault("a replaced checkpoint that could not be moved to the trash comes back when its successor is gone",
+      "lib/hftrain/storage/checkpoint_folder.cpp", "folder.name.role == kReplaced && path_exists(checkpoint_path(output_dir, step))", "folder.name.role == kReplaced && step < 0",
+      tests=["storage: a replaced checkpoint that cannot be moved to the trash is told of, and goes there later"],
+      says=r"warnings\.size\(\) == 1")
+
+fault("a replaced checkpoint whose successor never came is removed",
+      "lib/hftrain/storage/checkpoint_folder.cpp", "folder.name.role == kReplaced && path_exists(checkpoint_path(output_dir, step))", "folder.name.role == kReplaced",
+      tests=["storage: a replaced checkpoint whose successor is not there is no trash"],
+      says=r"names_in")
