@@ -177,7 +177,8 @@ TEST_CASE("more than 4 KiB without a greeting, or anything else, ends a connecti
   CHECK(job[1].finish() == 143);
 }
 
-TEST_CASE("a greeting that does not end is cut off when it is too long, not when its time is over") {
+TEST_CASE("a greeting that does not end is cut off when it is too long, not when its time is over",
+          "[alone]") {
   HubSpec spec;
   spec.hello.agents = 2;
   spec.addresses = {"127.0.0.1"};
