@@ -227,6 +227,7 @@ def a_family_writes_text(plugins, folder):
     runs.in_order(done.stderr, "--plugin does nothing here", "the model is a gpt2")
 
 
+
 def families_that_cannot_be_are_refused(plugins, folder):
     def described(name, before, after):
         path = os.path.join(folder, name)
@@ -268,7 +269,7 @@ def write_tagged(path, seed, count):
             words = [numbers.choice(["the", "old", "a small", "day"]) for _ in range(4)] + [numbers.choice(TOPICS[topic]) for topic in topics]
             numbers.shuffle(words)
             file.write(json.dumps({"title": numbers.choice(["news", "a note"]), "body": " ".join(words), "topics": topics,
-                                   "first": topics[0]}) + "\n")
+                                   "first": topics[0], "size": len(words) / 7, "count": len(topics)}) + "\n")
 
 
 def of_task(plugins, output, *more, plugin=None, task="topic-tags", model=None, ranks=1, code=0, first=()):
@@ -328,10 +329,22 @@ def a_task_goes_on_to_the_bit(plugins, folder):
     expect(weights_of(whole) == weights_of(broken), "the same weights to the bit", folder)
 
 
+DESCRIBED_BYTES = 400  # of a description that is written here
+
+
 def described_plugin(folder, name, description, body=""):
     os.mkdir(os.path.join(folder, name))
-    source = f'HFTRAIN_TASK(R"({json.dumps(description)})")\nHFTRAIN_PLUGIN("{name}") {{ (void)registry; {body} }}\n'
+    source = f'HFTRAIN_TASK(R"({json.dumps(description).ljust(DESCRIBED_BYTES)})")\nHFTRAIN_PLUGIN("{name}") {{ (void)registry; {body} }}\n'
     return written_plugin(os.path.join(folder, name), source)
+
+
+def redescribed(folder, name, plugin, before, after):
+    """A copy of its file with another description, which is no longer than its own with the blanks behind."""
+    content, old = pathlib.Path(plugin).read_bytes(), json.dumps(before).encode().ljust(DESCRIBED_BYTES)
+    expect(content.count(old) == 1, "the description is there once", name)
+    path = pathlib.Path(folder, f"{name}.so")
+    path.write_bytes(content.replace(old, json.dumps(after).encode().ljust(DESCRIBED_BYTES)))
+    return path
 
 
 FIRST_TOPIC = {"name": "first-topic", "head": "sequence_classification", "text": ["title", "body"],
@@ -373,6 +386,21 @@ def a_task_streams_where_its_labels_are_described(plugins, folder):
     of_task(plugins, os.path.join(folder, "prepared"), *order, plugin=plugin, task="first-topic", ranks=2)
     losses = [losses_of(os.path.join(folder, name)) for name in ("stream", "judged", "prepared")]
     expect(len(losses[0]) == 6 and losses[0] == losses[1] == losses[2], "the losses of the rows in their order", losses)
+    for name, ranks, labels in (("names", 2, {"column": "topics", "kind": "names", "names": sorted(TOPICS)}),
+                                ("number", 1, {"column": "size", "kind": "number"}), ("numbers", 1, {"column": ["size", "count"], "kind": "numbers"})):
+        other = redescribed(folder, name, plugin, known, {**known, "labels": labels})
+        for way, more in (("streamed", train), ("prepared", order)):
+            of_task(plugins, os.path.join(folder, f"{name}-{way}"), *more, "--max_steps", 3, plugin=other, task="first-topic", ranks=ranks)
+        losses = [losses_of(os.path.join(folder, f"{name}-{way}")) for way in ("streamed", "prepared")]
+        expect(len(losses[0]) == 3 and losses[0] == losses[1], f"{name}: labels of floats are streamed", losses)
+    plain = os.path.join(folder, "plain")
+    plugins.call(*plugins.flags(plain, "--max_steps", "1", "--save_strategy", "no", ranks=1))
+    for model, code in ((plain, 4), (os.path.join(folder, "stream"), 0)):
+        done = plugins.call("--task", "first-topic", "--plugin", str(plugin), "--model_name_or_path", model, "--use_cpu", "--do_eval",
+                            "--validation_file", os.path.join(plugins.folder, "tagged-valid.jsonl"), "--output_dir", os.path.join(folder, "judged-alone"),
+                            expect=code)
+        if code != 0:
+            runs.in_order(done.stderr, "the model has no labels", "was not saved with the head of this task")
 
 
 def other_kinds_of_labels_train(plugins, folder):

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <numeric>
 #include <thread>
 
 #include "byte_tokenizer.h"
@@ -39,6 +40,25 @@ class BytesAndCount final : public Encoder {
       counts.assign(ids.size(), static_cast<int32_t>(ids.size()));
       features.columns[0].add_sequence(ids);
       features.columns[1].add_sequence(counts);
+    }
+  }
+};
+
+// Bytes of each row, and what share each of them is of the row's.
+class BytesAndShares final : public Encoder {
+ public:
+  FeatureSchema schema() const override {
+    return {{kInputIds, FeatureType::kTokenIds}, {"shares", FeatureType::kFloat}};
+  }
+  void encode(const Records& records, Features& features) const override {
+    for (size_t row = 0; row < records.rows(); ++row) {
+      const std::string text(records.value(row, 0).text());
+      std::vector<int32_t> ids;
+      for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
+      features.columns[0].add_sequence(ids);
+      const float sum = static_cast<float>(std::accumulate(ids.begin(), ids.end(), 0));
+      for (const int32_t id : ids) features.columns[1].floats.push_back(static_cast<float>(id) / sum);
+      features.columns[1].lengths.push_back(static_cast<int32_t>(ids.size()));
     }
   }
 };
@@ -152,6 +172,37 @@ TEST_CASE("a stream has the samples of the prepared data, in their order, whatev
   REQUIRE(static_cast<int64_t>(wanted.size()) == limit.value_or(static_cast<int64_t>(wanted.size())));
   REQUIRE(wanted.size() > 30);
   CHECK(streamed(fixture.source(request), GENERATE(1, 5, 100)) == wanted);
+}
+
+std::vector<float> shares_of(const Dataset& dataset, int64_t sample) {
+  const ColumnFile& column = dataset.column("shares");
+  CHECK(column.floats());
+  std::vector<float> shares(static_cast<size_t>(column.length(sample)));
+  column.copy_to(sample, shares.data());
+  return shares;
+}
+
+TEST_CASE("a stream has the floats of the prepared data") {
+  StreamFixture fixture;
+  PrepareRequest request = fixture.request();
+  request.recipe = rows_recipe(std::nullopt);
+  request.recipe.encoder = [](auto, Split, const Json&) { return std::make_unique<BytesAndShares>(); };
+  const std::optional<PreparedData> data = prepare(request, StreamFixture::loader(), {});
+  const auto wanted = Dataset::open(data->train->cache_path, data->train->columns);
+  const StreamSource source = fixture.source(request);
+  SampleStream stream(source, 3);
+  while (const int64_t count = stream.wait_for(9)) {
+    const std::vector<MemorySample> samples = stream.take(count);
+    const auto dataset = dataset_of(source.spec.columns, samples);
+    CHECK_FALSE(dataset->column(kInputIds).floats());
+    for (const MemorySample& sample : samples)
+      REQUIRE(shares_of(*dataset, sample.number) == shares_of(*wanted, sample.number));
+    int64_t whole = 0;
+    CHECK_REFUSED(dataset->column("shares").copy_to(samples.front().number, &whole),
+                  "numbers of another kind");
+  }
+  CHECK(stream.position() == wanted->size());
+  CHECK(wanted->size() > 1000);
 }
 
 TEST_CASE("a stream that begins at a mark has the samples behind it, with their numbers") {

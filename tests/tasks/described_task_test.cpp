@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hftrain/tasks/continuation_encoder.h"
 #include "hftrain/tasks/described_recipe.h"
 #include "hftrain/tasks/label_set.h"
 #include "support/refusal.h"
@@ -151,6 +152,18 @@ TEST_CASE("each key of a description is refused in words when it says what canno
            {"/text", "a\x1b[2J", "its key 'text' is \"a\\u001b[2J\" | a text without control characters"},
            {"/labels/column", "\u202e", "its key 'labels.column' is \"\\u202e\" | a text without"},
            {"/a\x1b[2J", 1, "there is no key 'a\\x1b[2J'"},
+           {"/labels/names", {"a\tb", "c"}, "its key 'labels.names' is \"a\\tb\" | a text without"},
+           // A C1 control, as which it would reach a terminal.
+           {"/labels",
+            {"\xc2\x9b"
+             "2J"},
+            "its key 'labels' is [\"\\x9b2J\"] | {"},
+           {"/max_length",
+            "\xc2\x9b"
+            "2J",
+            "its key 'max_length' is \"\\x9b2J\" | a number"},
+           {"/padding", "\u202e", "its key 'padding' is \"\\u202e\" | longest"},
+           {"/keeps", "\u202e", "its key 'keeps' is \"\\u202e\" | best"},
            {"/columns", 1, "there is no key 'columns' | the keys are name, head, text, labels"}}) {
     CAPTURE(one.pointer);
     CHECK_THAT(refusal_of(with(pairs(), one.pointer, one.value).dump()), Catch::StartsWith(one.said));
@@ -198,6 +211,8 @@ TEST_CASE("a described task is one of the table, once, and takes nobody's name")
   refused("clm");
   refused("summarization");
   refused("translation_en_to_ro");
+  CHECK_REFUSED(add_described_task(with(description, "/name", "null").dump(), "/lib/mine.so"),
+                "it is called 'null', and `--task null` stands for the flag's default");
   CHECK_REFUSED(add_described_task(with(description, "/max_length", 9).dump(), "/lib/other.so"),
                 "a task is called 'of-its-own' already");
   CHECK(task_table().size() == before + 1);
@@ -380,6 +395,60 @@ TEST_CASE("what follows a text stands before the end that the tokenizer puts beh
   CHECK(std::ranges::count(integers_of(*dataset, "input_ids", 1), end) == 2);  // the text's own stays
 }
 
+// What is said of these rows, encoded to at most so many tokens; `kept` gets the first row's tokens and labels.
+std::vector<std::string> remarks_of_answers(const testing::TaskFixture& fixture, int64_t limit,
+                                            const std::vector<std::pair<const char*, const char*>>& rows,
+                                            std::pair<std::vector<int32_t>, std::vector<int32_t>>& kept) {
+  const auto encoder = continuation_encoder(tokenizer::Tokenizer::load(fixture.folder / "tokenizer"),
+                                            {.max_length = limit, .predicts = true});
+  data::Records records(2);
+  for (const auto& [text, answer] : rows) {
+    records.begin_row("a.jsonl", 1);
+    records.set_text(records.slot(0), text);
+    if (answer != nullptr) records.set_text(records.slot(1), answer);
+  }
+  data::Features features;
+  features.columns.resize(2);
+  encoder->encode(records, features);
+  const auto length = features.columns[0].lengths.at(0);
+  const auto first = [&](const std::vector<int32_t>& all) {
+    return std::vector<int32_t>(all.begin(), all.begin() + length);
+  };
+  kept = {first(features.columns[0].integers), first(features.columns[1].integers)};
+  std::vector<std::string> sentences;
+  for (const data::Remark& remark : encoder->remarks()) sentences.push_back(remark.sentence);
+  return sentences;
+}
+
+TEST_CASE(
+    "rows whose text leaves no room for what follows are told of, and the tokenizer says where they are "
+    "cut") {
+  testing::TaskFixture right(row_of_description(answers()), golden_tokenizer()),
+      left(row_of_description(answers()), golden_tokenizer(), {{"truncation_side", "left"}});
+  const std::vector<std::pair<const char*, const char*>> rows = {
+      {"the cat sat on the mat", "a dog"}, {"a", "dog"}, {"the cat sat on the mat", nullptr}};
+  std::pair<std::vector<int32_t>, std::vector<int32_t>> whole, first, last;
+  CHECK(remarks_of_answers(right, 64, rows, whole).empty());
+  const auto& [ids, labels] = whole;
+  const auto given = static_cast<int64_t>(std::ranges::count(labels, -100));
+  REQUIRE(given + 1 < static_cast<int64_t>(ids.size()));
+  REQUIRE(given > 4);
+  const std::string limit = std::to_string(given) + " tokens (--max_seq_length)";
+  CHECK(remarks_of_answers(right, given, rows, first) ==
+        ListOfNames{
+            "1 of 3 rows has no token that counts: nothing of what follows its text is left within " + limit,
+            "1 of 3 rows is longer than " + limit + " and cut at its end"});
+  CHECK(first.first == std::vector<int32_t>(ids.begin(), ids.begin() + given));
+  CHECK(remarks_of_answers(left, given, rows, last) ==
+        ListOfNames{"1 of 3 rows is longer than " + limit + " and cut at its beginning"});
+  CHECK(last.first == std::vector<int32_t>(ids.end() - given, ids.end()));
+  CHECK(last.second == std::vector<int32_t>(labels.end() - given, labels.end()));
+  const std::string less = std::to_string(given - 1) + " tokens";
+  CHECK(remarks_of_answers(right, given - 1, rows, first)
+            .at(1)
+            .starts_with("2 of 3 rows are longer than " + less));
+}
+
 TEST_CASE("of a text and what follows test rows are judged where they have both, and some have") {
   DescribedFixture fixture(answers());
   data::PrepareRequest request =
@@ -535,6 +604,31 @@ TEST_CASE("a model that is only judged has the labels that the description names
   CHECK_NOTHROW(number.row.recipe(number.input));
   number.input.model_config["label2id"] = {{"score", 0}, {"other", 1}};
   CHECK_REFUSED(number.row.recipe(number.input), "its label 0 is 'score'");
+}
+
+TEST_CASE(
+    "a model that is only judged has the head of a described task, with as many labels where it names none") {
+  DescribedFixture fixture(with(pairs(), "/labels/names", {"yes", "no"}));
+  fixture.input.trains = false;
+  CHECK_NOTHROW(fixture.row.recipe(fixture.input));  // of transformers' two
+  fixture.input.model_config["label2id"] = {{"LABEL_0", 0}, {"LABEL_1", 1}, {"LABEL_2", 2}};
+  CHECK_REFUSED(fixture.row.recipe(fixture.input), "its labels are 3, without names, and those of --task");
+  fixture.input.model_config["label2id"] = {{"yes", 0}, {"no", 5}};
+  CHECK_REFUSED(fixture.row.recipe(fixture.input), "its labels do not have the numbers 0, 1, …");
+  fixture.input.has_head = false;
+  CHECK_REFUSED(fixture.row.recipe(fixture.input), "the model has no labels");
+  CHECK_REFUSED(fixture.row.recipe(fixture.input), "which was not saved with the head of this task");
+  fixture.arguments.data.train_file = {"train.csv"};  // somebody judges a head that knows nothing
+  CHECK_NOTHROW(fixture.row.recipe(fixture.input));
+  fixture.arguments.data.train_file = {};
+  fixture.input.trains = true;
+  CHECK_NOTHROW(fixture.row.recipe(fixture.input));
+
+  DescribedFixture number(with(pairs(), "/labels", {{"column", "stars"}, {"kind", "number"}}));
+  number.input.trains = false;
+  CHECK_REFUSED(number.row.recipe(number.input), "its labels are 2, without names, and those of --task");
+  number.input.model_config["label2id"] = {{"LABEL_0", 0}};
+  CHECK_NOTHROW(number.row.recipe(number.input));
 }
 
 TEST_CASE("a metric of two classes is refused for three before anything is trained") {

@@ -9,26 +9,33 @@
 namespace hftrain::data {
 namespace {
 
-Error no_floats() {
-  return Error(ExitCode::kInternal, "a stream has columns of whole numbers alone");
-}
-
 class MemoryColumn final : public ColumnFile {
  public:
   MemoryColumn(const std::vector<MemorySample>& samples, size_t column)
       : samples_(samples), column_(column) {}
 
   int64_t size() const override { return static_cast<int64_t>(samples_.size()); }
-  int64_t length(int64_t sample) const override { return static_cast<int64_t>(numbers(sample).size()); }
-  bool floats() const override { return false; }
-  void copy_to(int64_t sample, int64_t* target) const override {
-    const std::vector<int32_t>& held = numbers(sample);
-    std::copy(held.begin(), held.end(), target);
+  int64_t length(int64_t sample) const override {
+    return std::visit([](const auto& held) { return static_cast<int64_t>(held.size()); }, sequence(sample));
   }
-  void copy_to(int64_t, float*) const override { throw no_floats(); }
+  // A column has one type in all samples.
+  bool floats() const override {
+    return !samples_.empty() &&
+           std::holds_alternative<std::vector<float>>((*samples_.front().columns)[column_]);
+  }
+  void copy_to(int64_t sample, int64_t* target) const override { copy<int32_t>(sample, target); }
+  void copy_to(int64_t sample, float* target) const override { copy<float>(sample, target); }
 
  private:
-  const std::vector<int32_t>& numbers(int64_t sample) const {
+  template <typename Held, typename Wanted>
+  void copy(int64_t sample, Wanted* target) const {
+    const auto* held = std::get_if<std::vector<Held>>(&sequence(sample));
+    if (held == nullptr)
+      throw Error(ExitCode::kInternal, "a column of a stream holds numbers of another kind than are wanted");
+    std::copy(held->begin(), held->end(), target);
+  }
+
+  const MemorySequence& sequence(int64_t sample) const {
     const auto found =
         std::lower_bound(samples_.begin(), samples_.end(), sample,
                          [](const MemorySample& one, int64_t number) { return one.number < number; });
@@ -41,16 +48,6 @@ class MemoryColumn final : public ColumnFile {
 };
 
 }  // namespace
-
-void MemoryWriter::add(std::span<const int32_t> sequence) {
-  held_.emplace_back(sequence.begin(), sequence.end());
-  ++sequences_;
-  tokens_ += static_cast<int64_t>(sequence.size());
-}
-
-void MemoryWriter::add(std::span<const float>) {
-  throw no_floats();
-}
 
 std::shared_ptr<const Dataset> dataset_of(const std::vector<std::string>& columns,
                                           const std::vector<MemorySample>& samples) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "hftrain/data/dataset.h"
@@ -14,26 +15,36 @@
 
 namespace hftrain::data {
 
+// Of one column: whole numbers, or floats where its type in the schema is kFloat.
+using MemorySequence = std::variant<std::vector<int32_t>, std::vector<float>>;
+
 struct MemorySample {
   int64_t number = 0;  // in its epoch: collators and messages know it by this
-  // By column, in the order of the schema; of whole numbers. Shared: a sample may stand in several rounds.
-  std::shared_ptr<const std::vector<std::vector<int32_t>>> columns;
+  // By column, in the order of the schema. Shared: a sample may stand in several rounds.
+  std::shared_ptr<const std::vector<MemorySequence>> columns;
 };
 
-// Sequences that a sink makes, until they are taken. Columns are of whole numbers.
+// Sequences that a sink makes, until they are taken.
 class MemoryWriter final : public SequenceWriter {
  public:
   // `before`: sequences that count as added, which nobody keeps.
   explicit MemoryWriter(int64_t before = 0) : sequences_(before) {}
 
-  void add(std::span<const int32_t> sequence) override;
-  void add(std::span<const float> sequence) override;  // Error (exit code 1)
+  void add(std::span<const int32_t> sequence) override { keep(sequence); }
+  void add(std::span<const float> sequence) override { keep(sequence); }
   int64_t sequences() const override { return sequences_; }
   int64_t tokens() const override { return tokens_; }
-  std::vector<std::vector<int32_t>> take() { return std::exchange(held_, {}); }
+  std::vector<MemorySequence> take() { return std::exchange(held_, {}); }
 
  private:
-  std::vector<std::vector<int32_t>> held_;
+  template <typename Number>
+  void keep(std::span<const Number> sequence) {
+    held_.emplace_back(std::vector<Number>(sequence.begin(), sequence.end()));
+    ++sequences_;
+    tokens_ += static_cast<int64_t>(sequence.size());
+  }
+
+  std::vector<MemorySequence> held_;
   int64_t sequences_, tokens_ = 0;
 };
 

@@ -183,14 +183,13 @@ std::unique_ptr<FeatureSink> StreamReading::make_sink() {
 }
 
 void StreamReading::hand_over() {
-  std::vector<std::vector<std::vector<int32_t>>> columns;
+  std::vector<std::vector<MemorySequence>> columns;
   for (const auto& writer : writers_) columns.push_back(writer->take());
   std::unique_lock lock(mutex_);
   for (size_t sample = 0; sample < columns.front().size(); ++sample) {
-    std::vector<std::vector<int32_t>> held;
+    std::vector<MemorySequence> held;
     for (auto& column : columns) held.push_back(std::move(column[sample]));
-    ready_.push_back(
-        {handed_over_++, std::make_shared<const std::vector<std::vector<int32_t>>>(std::move(held))});
+    ready_.push_back({handed_over_++, std::make_shared<const std::vector<MemorySequence>>(std::move(held))});
   }
   changed_.notify_all();
   changed_.wait(

@@ -11,7 +11,7 @@ namespace hftrain::tasks {
 
 struct Continuation {
   size_t text = 0, continuation = 1;  // columns of the records
-  int64_t max_length = 0;             // tokens; the end of what is longer is cut
+  int64_t max_length = 0;             // tokens; what is longer is cut at the tokenizer's end for it
   bool predicts = false;              // rows may be texts alone
 };
 

@@ -130,8 +130,20 @@ std::string called(const std::vector<std::string>& names, size_t number) {
   return number < names.size() ? "'" + printable(names[number]) + "'" : "none";
 }
 
+// Of a model whose config gives its labels no names.
+void check_count_of_model(const TaskDescription& task, const TaskInput& input, const Json& config) {
+  const std::optional<LabelSet> counted = LabelSet::counted_in(config);
+  const int64_t described = task.labels == Labels::kNumber ? 1 : static_cast<int64_t>(task.names.size());
+  if (counted && counted->size() == described) return;
+  throw other_labels(task, input,
+                     counted ? "its labels are " + std::to_string(counted->size()) + ", without names"
+                             : "its labels do not have the numbers 0, 1, …",
+                     std::to_string(described));
+}
+
 // A model that is only judged says its labels by number, and so does the description: one of them would be taken for another.
 void check_labels_of_model(const TaskDescription& task, const TaskInput& input) {
+  require_trained_head(input);
   if (input.trains || !input.has_head) return;
   Json config = input.model_config;
   const std::optional<LabelSet> of_model = LabelSet::of_config(config);
@@ -140,7 +152,8 @@ void check_labels_of_model(const TaskDescription& task, const TaskInput& input) 
   if (of_model && says_kind) check_kind_of_model(task, input, of_model->kind());
   config.erase("problem_type");  // numbers are named, too
   const std::optional<LabelSet> named = LabelSet::of_config(config);
-  if (!named || named->names() == task.names) return;
+  if (!named) return check_count_of_model(task, input, config);
+  if (named->names() == task.names) return;
   const std::vector<std::string>& names = named->names();
   if (task.labels == Labels::kNumber && names.size() == 1) return;  // called as somebody likes
   size_t first = 0;

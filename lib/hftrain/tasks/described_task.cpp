@@ -126,10 +126,12 @@ TaskRow row_described(const TaskDescription& task) {
 }
 
 void refuse_taken_name(const std::string& name, const std::string& origin) {
-  if (!task_named(name) && !arguments::languages_of(name)) return;
+  const bool is_default = name == "null";  // as everywhere
+  if (!is_default && !task_named(name) && !arguments::languages_of(name)) return;
   throw Error(ExitCode::kUsage, "the plug-in describes no task that can be trained")
       .where(origin)
-      .why("a task is called '" + name + "' already")
+      .why(is_default ? "it is called 'null', and `--task null` stands for the flag's default"
+                      : "a task is called '" + name + "' already")
       .hint("a name of its own");
 }
 

@@ -26,7 +26,7 @@ Error DescriptionKeys::no_task(const std::string& why, const std::string& hint) 
 }
 
 Error DescriptionKeys::bad_key(const std::string& key, const std::string& is, const std::string& hint) const {
-  return no_task("its key '" + key + "' is " + is, hint);
+  return no_task("its key '" + key + "' is " + printable(is), hint);
 }
 
 Json DescriptionKeys::object_of(const std::string& text) const {
@@ -52,11 +52,11 @@ const Json& DescriptionKeys::needed(const Json& object, const std::string& key,
 
 std::string DescriptionKeys::text(const Json& value, const std::string& key) const {
   const bool is_text = value.is_string() && !value.get_ref<const std::string&>().empty();
-  if (!is_text) throw bad_key(key, printable(value.dump()), "a text");
-  // It goes into messages, plans and files of results.
+  if (!is_text) throw bad_key(key, value.dump(), "a text");
+  // It goes into messages, plans and files of results, whose columns tabs divide.
   std::string read = value.get<std::string>();
-  if (printable(read) == read) return read;
-  throw bad_key(key, printable(value.dump()), "a text without control characters");
+  if (printable(read) == read && read.find('\t') == read.npos) return read;
+  throw bad_key(key, value.dump(), "a text without control characters");
 }
 
 std::string DescriptionKeys::plain_word(const Json& value, const std::string& key) const {

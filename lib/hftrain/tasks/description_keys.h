@@ -16,6 +16,7 @@ class DescriptionKeys {
   explicit DescriptionKeys(std::string origin) : origin_(std::move(origin)) {}
 
   Error no_task(const std::string& why, const std::string& hint) const;
+  // `is`: as it is written there, whatever that may be.
   Error bad_key(const std::string& key, const std::string& is, const std::string& hint) const;
 
   Json object_of(const std::string& text) const;

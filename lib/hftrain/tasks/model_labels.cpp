@@ -32,4 +32,9 @@ std::optional<LabelSet> labels_of_model(const TaskInput& input) {
   throw no_labels(input);
 }
 
+void require_trained_head(const TaskInput& input) {
+  if (input.trains || input.has_head || names_training_data(input.arguments.data)) return;
+  throw no_labels(input);
+}
+
 }  // namespace hftrain::tasks

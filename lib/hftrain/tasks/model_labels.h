@@ -13,4 +13,8 @@ namespace hftrain::tasks {
 // classifier whose labels nobody named. Error (exit code 4) of a model without labels.
 std::optional<LabelSet> labels_of_model(const TaskInput& input);
 
+// Of a run whose labels are known without the model: one that does not train needs a model that was saved with the head of the
+// task, or training data beside it, as above. Error (exit code 4).
+void require_trained_head(const TaskInput& input);
+
 }  // namespace hftrain::tasks

@@ -39,3 +39,9 @@ fault("counts of rows are told without a pause",
       "lib/hftrain/trainer/stream_remarks.cpp", "  pause_ *= 2;\n", "",
       tests=["trainer: counts of rows are told again after a minute, and then after twice as long each time"],
       says=r"at ==")
+
+fault("floats of a stream are cut to whole numbers",
+      "lib/hftrain/data/memory_samples.h", "void add(std::span<const float> sequence) override { keep(sequence); }",
+      "void add(std::span<const float> sequence) override { keep(std::span<const int32_t>(std::vector<int32_t>(sequence.begin(), sequence.end()))); }",
+      tests=["data: a stream has the floats of the prepared data"],
+      says=r"floats\(\)|another kind")

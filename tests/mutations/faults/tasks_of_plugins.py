@@ -45,7 +45,7 @@ fault("a plug-in reports what its description does not name",
       says=r"it gives 'c'")
 
 fault("a model is judged by labels whose numbers it has otherwise",
-      "lib/hftrain/tasks/described_recipe.cpp", "if (!named || named->names() == task.names) return;", "return;",
+      "lib/hftrain/tasks/described_recipe.cpp", "if (named->names() == task.names) return;", "return;",
       tests=["tasks: a model that is only judged has the labels that the description names, number by number"],
       says=r"its label 0|trained for other labels")
 
@@ -63,3 +63,38 @@ fault("a metric that a plug-in gives twice is used once",
       "lib/hftrain/trainer/plugin_metrics.cpp", "given.size() != described.size()", "given.size() < described.size()",
       tests=["trainer: metrics come in the described order, and what is not described ends the run in words"],
       says=r"it gives a metric twice")
+
+fault("a model without the head of a described task is judged by one that knows nothing",
+      "lib/hftrain/tasks/described_recipe.cpp", "  require_trained_head(input);\n", "",
+      tests=["tasks: a model that is only judged has the head of a described task, with as many labels where it names none"],
+      says=r"the model has no labels")
+
+fault("a model with another number of labels than are described is judged",
+      "lib/hftrain/tasks/described_recipe.cpp", "if (!named) return check_count_of_model(task, input, config);", "if (!named) return;",
+      tests=["tasks: a model that is only judged has the head of a described task, with as many labels where it names none"],
+      says=r"its labels are 3, without names")
+
+fault("what a key of a description says reaches the terminal as it is",
+      "lib/hftrain/tasks/description_keys.cpp", "is \" + printable(is), hint);", "is \" + is, hint);",
+      tests=["tasks: each key of a description is refused in words when it says what cannot be"],
+      says=r"x9b2J|u202e")
+
+fault("a tab in the name of a label is taken",
+      "lib/hftrain/tasks/description_keys.cpp", " && read.find('\\t') == read.npos", "",
+      tests=["tasks: each key of a description is refused in words when it says what cannot be"],
+      says=r"/labels/names")
+
+fault("a task is described under the name that stands for none",
+      "lib/hftrain/tasks/described_task.cpp", 'name == "null";', "name.empty();",
+      tests=["tasks: a described task is one of the table, once, and takes nobody's name"],
+      says=r"it is called 'null'")
+
+fault("what follows a long text is cut off without a word",
+      "lib/hftrain/tasks/continuation_encoder.cpp", "if (continues && given >= ids.size()) ++uncounted_;", "",
+      tests=["tasks: rows whose text leaves no room for what follows are told of, and the tokenizer says where they are cut"],
+      says=r"has no token that counts")
+
+fault("a text and what follows are cut at their end, wherever the tokenizer cuts",
+      "lib/hftrain/tasks/continuation_encoder.cpp", "tokenizer_->truncates_from_left() ? ids.size() - limit : 0;", "0;",
+      tests=["tasks: rows whose text leaves no room for what follows are told of, and the tokenizer says where they are cut"],
+      says=r"last\.first|cut at its beginning")
