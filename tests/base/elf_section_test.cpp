@@ -1,7 +1,10 @@
 #include "hftrain/base/elf_section.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 
+#include <cstddef>
+#include <cstring>
 #include <string>
 
 #include "hftrain/base/file.h"
@@ -22,6 +25,14 @@ TEST_CASE("a section of a library is found by its name") {
   CHECK(is_shared_library(file));
   CHECK(elf_section(file, ".dynstr").value().find("dlclose") != std::string_view::npos);
   CHECK_FALSE(elf_section(file, ".hftrain_plugin"));
+}
+
+TEST_CASE("a library for another kind of machine is none here") {
+  std::string file = library_here();
+  const Elf64_Half other = EM_S390;
+  std::memcpy(file.data() + offsetof(Elf64_Ehdr, e_machine), &other, sizeof other);
+  CHECK_FALSE(is_shared_library(file));
+  CHECK_FALSE(elf_section(file, ".dynstr"));
 }
 
 TEST_CASE("what is no library has no sections") {

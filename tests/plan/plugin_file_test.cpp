@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <utility>
@@ -29,10 +30,18 @@ std::string bytes_of(const Structure& structure) {
   return {reinterpret_cast<const char*>(&structure), sizeof(structure)};
 }
 
+// The kind of machine that this program is for.
+Elf64_Half machine_here() {
+  Elf64_Ehdr header{};
+  std::ifstream("/proc/self/exe", std::ios::binary)
+      .read(reinterpret_cast<char*>(&header), static_cast<std::streamsize>(sizeof header));
+  return header.e_machine;
+}
+
 using Sections = std::vector<std::pair<std::string, std::string>>;
 
 // A shared library with nothing in it but these sections.
-std::string library_with(const Sections& sections) {
+std::string library_with(const Sections& sections, Elf64_Half machine = machine_here()) {
   std::string names(1, '\0'), contents, headers;
   for (const auto& [name, content] : sections) {
     Elf64_Shdr section{};
@@ -51,6 +60,7 @@ std::string library_with(const Sections& sections) {
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_type = ET_DYN;
+  header.e_machine = machine;
   header.e_shoff = sizeof(header) + contents.size() + names.size();
   header.e_shentsize = sizeof(Elf64_Shdr);
   header.e_shnum = static_cast<Elf64_Half>(sections.size() + 1);
@@ -139,8 +149,9 @@ TEST_CASE("what is no plug-in is a mistake of the command line") {
     return refusal([&] { open_plugin(folder / "a.so", ""); });
   };
   const std::pair another(ExitCode::kUsage, std::string("it is a shared library and no plug-in of hftrain"));
-  CHECK(open("#!/bin/sh\n") ==
-        std::pair(ExitCode::kUsage, std::string("it is no shared library for this machine")));
+  const std::pair no_library(ExitCode::kUsage, std::string("it is no shared library for this machine"));
+  CHECK(open("#!/bin/sh\n") == no_library);
+  CHECK(open(library_with({{HFTRAIN_PLUGIN_SECTION, "interface=3\n"}}, EM_S390)) == no_library);
   CHECK(open(library_with({{".text", "interface=3\n"}})) == another);
   CHECK(open(plugin_saying("no lines of a note")) == another);
   CHECK(refusal([&] { open_plugin(folder / "gone.so", ""); }) ==

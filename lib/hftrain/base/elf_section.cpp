@@ -9,6 +9,15 @@
 namespace hftrain {
 namespace {
 
+// That this program was built for; EM_NONE: one without a row here, for which a library of any is taken.
+#if defined(__x86_64__)
+constexpr Elf64_Half kMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr Elf64_Half kMachine = EM_AARCH64;
+#else
+constexpr Elf64_Half kMachine = EM_NONE;
+#endif
+
 // The structure at an offset, if all of it is in the file.
 template <typename Structure>
 std::optional<Structure> at_offset(std::string_view file, uint64_t offset) {
@@ -40,8 +49,9 @@ std::optional<Elf64_Shdr> section_header(std::string_view file, const Elf64_Ehdr
 bool is_shared_library(std::string_view file) {
   const std::optional<Elf64_Ehdr> header = at_offset<Elf64_Ehdr>(file, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return false;
+  const bool of_machine = kMachine == EM_NONE || header->e_machine == kMachine;
   return header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
-         header->e_type == ET_DYN;
+         header->e_type == ET_DYN && of_machine;
 }
 
 std::optional<std::string_view> elf_section(std::string_view file, std::string_view name) {

@@ -6,7 +6,7 @@
 
 namespace hftrain {
 
-// Whether the bytes begin as those of a shared library for 64-bit little-endian machines (ELF).
+// Whether the bytes begin as those of a shared library (ELF) for the kind of machine that this program was built for.
 bool is_shared_library(std::string_view file);
 
 // The bytes of its section of that name, within `file`; nothing where it has none, or is no such library. For any bytes.

@@ -98,3 +98,8 @@ fault("a text and what follows are cut at their end, wherever the tokenizer cuts
       "lib/hftrain/tasks/continuation_encoder.cpp", "tokenizer_->truncates_from_left() ? ids.size() - limit : 0;", "0;",
       tests=["tasks: rows whose text leaves no room for what follows are told of, and the tokenizer says where they are cut"],
       says=r"last\.first|cut at its beginning")
+
+fault("a library for another kind of machine is taken for a plug-in",
+      "lib/hftrain/base/elf_section.cpp", "header->e_type == ET_DYN && of_machine;", "header->e_type == ET_DYN && (of_machine || true);",
+      tests=["base: a library for another kind of machine is none here", "plan: what is no plug-in is a mistake of the command line"],
+      says=r"is_shared_library|no shared library for this machine|no_library")
