@@ -153,7 +153,8 @@ class TextService {
     const auto texts = generation::generate(reader, request.prompts, config, request.seed, watchers);
     tell({{"event", "texts"},
           {"texts", generation::texts_json(texts)},
-          {"seconds", monotonic_seconds() - begin}});
+          {"seconds", monotonic_seconds() - begin},
+          {"steps", reader.steps()}});
   }
 
   void tell(const Json& object) {

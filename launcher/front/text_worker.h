@@ -1,6 +1,7 @@
 // The worker of a command that generates: started, asked and watched from the front program's one thread.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <string>
@@ -25,6 +26,8 @@ class TextWorker {
   generation::Texts write(const generation::TextRequest& request, const TokenSink& tokens = {});
   // That the worker has been generating so far, without opening the model.
   double seconds() const { return seconds_; }
+  // Calls of the model so far: one reads the prompts of a request, each further one what was chosen or guessed.
+  int64_t steps() const { return steps_; }
 
  private:
   void send();
@@ -38,6 +41,7 @@ class TextWorker {
   uint64_t memory_kills_;  // before it was started
   std::unique_ptr<launcher::ChildProcess> process_;
   double seconds_ = 0;
+  int64_t steps_ = 0;
   std::string waiting_;            // that the worker has not taken yet
   std::string held_;               // of the control descriptor: a line that is not complete
   std::deque<std::string> lines_;  // that nobody has looked at

@@ -26,9 +26,12 @@ def guesses_ahead_change_no_text(writer, place):
     own = writer.with_files(os.path.join(place, "own"), generation_config={"prompt_lookup_num_tokens": 5})
     for flags in ([], ["--do_sample", "--temperature", "0.4", "--seed", 5], ["--repetition_penalty", "1.2", "--stop_strings", "zz"]):
         words = ["--prompt", *PROMPTS, "the old the old the", *flags, "--batch_size", 1, "--max_new_tokens", 50, "--eos_token_id", "null"]
-        plain = writer.ids(*words, "--prompt_lookup_num_tokens", 0)
-        for guessed in (writer.ids(*words, "--prompt_lookup_num_tokens", 15), writer.ids(*words, "--prompt_lookup_num_tokens", 2), writer.ids(*words, model=own)):
+        plain, steps = writer.ids_and_steps(*words, "--prompt_lookup_num_tokens", 0)
+        expect(steps == sum(map(len, plain)), "a step for each token", [steps, plain])
+        for more, options in ((["--prompt_lookup_num_tokens", 15], {}), (["--prompt_lookup_num_tokens", 2, "--max_matching_ngram_size", 1], {}), ([], {"model": own})):
+            guessed, fewer = writer.ids_and_steps(*words, *more, **options)
             expect(guessed == plain, f"the same texts with {flags}", [plain, guessed])
+            expect(fewer < steps, f"in fewer steps with {flags} and {more}", [fewer, steps])
     stream = ["--prompt", *PROMPTS, "--max_new_tokens", 50, "--stream"]
     expect(writer.generate(*stream, "--prompt_lookup_num_tokens", 15).stdout == writer.generate(*stream, "--prompt_lookup_num_tokens", 0).stdout, "the same is shown", "")
 
@@ -59,6 +62,10 @@ class Writer(Fixture):
 
     def ids(self, *more, **options):
         return [one["ids"] for one in self.texts(*more, **options)]
+
+    def ids_and_steps(self, *more, **options):
+        document = json.loads(self.generate("--json", *more, **options).stdout)
+        return [one["ids"] for one in document["generations"]], document["steps"]
 
     def with_files(self, place, **files):
         """A copy of the model with these files, name of the file without .json."""
@@ -355,6 +362,8 @@ def settings_that_do_nothing_are_told(writer, place):
     expect("penalty_alpha" in writer.generate("--prompt", "the", model=contrastive, code=4).stderr, "another way of decoding is refused", contrastive)
     beams = writer.generate("--prompt", "the", "--num_beams", 2, "--prompt_lookup_num_tokens", 3)
     expect("--prompt_lookup_num_tokens has no effect: beams" in beams.stderr, "guesses beside beams", beams.stderr)
+    unasked = writer.generate("--prompt", "the", "--max_matching_ngram_size", 2)
+    expect("--max_matching_ngram_size has no effect: prompt_lookup_num_tokens asks for no guesses" in unasked.stderr, "nothing to look for", unasked.stderr)
     short = writer.generate("--prompt", "the", "--max_new_tokens", 2, "--min_new_tokens", 4)
     expect("texts end before min_new_tokens" in short.stderr, "lengths that cannot be", short.stderr)
 

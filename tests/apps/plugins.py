@@ -225,7 +225,10 @@ def a_family_writes_text(plugins, folder):
     plugins.call(*plugins.flags(gpt2, "--max_steps", "1", "--save_strategy", "no", ranks=1))
     done = plugins.call("generate", "--model_name_or_path", gpt2, "--plugin", plugin, "--prompt", "the old", expect=2)
     runs.in_order(done.stderr, "--plugin does nothing here", "the model is a gpt2")
-
+    done = plugins.call("generate", "--model_name_or_path", model, "--plugin", plugin, "--use_cpu", "--prompt", "the old",
+                        "--prompt_lookup_num_tokens", "5", "--max_matching_ngram_size", "2")
+    for name in ("prompt_lookup_num_tokens", "max_matching_ngram_size"):
+        expect(f"note: --{name} has no effect: a family of a plug-in reads a text whole for each token" in done.stderr, "guesses save nothing", done.stderr)
 
 
 def families_that_cannot_be_are_refused(plugins, folder):

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "generation/table_model.h"
 #include "hftrain/generation/draws.h"
@@ -65,6 +66,19 @@ TEST_CASE("what followed the last tokens where they stood last is guessed") {
   CHECK(looked_up(Ids{6, 3, 4, 1, 2, 3}, 3).empty());
   CHECK(looked_up(Ids{}, 3).empty());
   CHECK(looked_up(Ids{1, 2}, 3).empty());
+}
+
+TEST_CASE("as many of the last tokens are looked for as are asked for, and fewer where these stood nowhere") {
+  const Ids text{1, 2, 3, 4, 7, 2, 3, 5, 9, 3, 6, 1, 2, 3};
+  CHECK(looked_up(text, 1) == Ids{4});
+  CHECK(looked_up(text, 1, 1000) == Ids{4});
+  CHECK(looked_up(text, 1, 2) == Ids{5});
+  CHECK(looked_up(text, 1, 1) == Ids{6});
+  CHECK(looked_up(Ids{6, 3, 4, 1, 2, 3}, 3, 1000)
+            .empty());  // a single one is looked for only where one is named
+  CHECK(looked_up(Ids{6, 3, 4, 1, 2, 3}, 1, 1) == Ids{4});
+  CHECK(looked_up(Ids{}, 1, 1).empty());
+  CHECK(Drafts(9, 1).next(text, 1) == Ids{6});
 }
 
 TEST_CASE("a guess goes on with itself where the text ends") {
@@ -163,11 +177,22 @@ TEST_CASE("as much is guessed as is asked for and the model reads, and nothing u
   CHECK(most(kAhead) == 1);
 }
 
+TEST_CASE("what is looked for is what the config names") {
+  GenerationConfig config;
+  config.max_new_tokens = 60;
+  const auto calls = [&](int64_t longest) {
+    config.max_matching_ngram_size = longest;
+    return written_by(some_tables(), {1, 2}, config, kAhead).calls;
+  };
+  CHECK(calls(0) == calls(3));
+  CHECK(calls(1) != calls(3));
+}
+
 TEST_CASE("only the last text that is being written is guessed ahead") {
   GenerationConfig config;
   config.max_new_tokens = 60;
   config.prompt_lookup_num_tokens = 15;
-  config.eos_token_id = {0, 5};
+  config.eos_token_id = {10, 18};  // all but one text end early
   const Tables tables = some_tables();
   const std::vector<Ids> texts = {{1}, {2, 4, 5}, {1, 7}, {9, 8}};
   TableModel plain(tables, texts), model(tables, texts);
@@ -175,6 +200,12 @@ TEST_CASE("only the last text that is being written is guessed ahead") {
   const auto expected = generate(plain, prompts_of(texts), config, 1);
   const auto found = generate(model, prompts_of(texts), config, 1);
   for (size_t i = 0; i < texts.size(); ++i) CHECK(found[i][0].ids == expected[i][0].ids);
+  const auto alone = std::ranges::find(plain.calls(), 1u);
+  const std::span together(plain.calls().begin(), alone);
+  REQUIRE(together.size() > 1);
+  REQUIRE(model.calls().size() > together.size());
+  CHECK(std::ranges::equal(together, std::span(model.calls()).first(together.size())));
+  CHECK(model.calls().size() < plain.calls().size());
 }
 
 }  // namespace hftrain::generation

@@ -75,7 +75,7 @@ TEST_CASE("every setting has one name and a help text") {
     CHECK(names.insert(setting.name).second);
     CHECK(setting.help.size() > 10);
   }
-  CHECK(names.size() == 35);
+  CHECK(names.size() == 36);
 }
 
 TEST_CASE("without a length twenty tokens are generated, as far as positions reach") {

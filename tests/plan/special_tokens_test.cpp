@@ -66,6 +66,20 @@ TEST_CASE("keys of a generation config that nobody reads are told where texts ar
   CHECK(contains(notes[0].render(), "of no effect on texts: temprature"));
 }
 
+TEST_CASE("guesses ahead that a generation config asks for are told of where evaluation makes none") {
+  const Case loaded;
+  RunPlan plan = loaded.plan();
+  const auto told = [&](const Json& guesses) {
+    plan.evaluation.generation = {{"num_beams", 1}, {"prompt_lookup_num_tokens", guesses}};
+    std::vector<Diagnostic> notes;
+    note_generation(loaded.input(), plan, notes);
+    return notes.empty() ? std::string() : notes.front().what;
+  };
+  CHECK(told(10) == "prompt_lookup_num_tokens has no effect in evaluation");
+  CHECK(told(0).empty());
+  CHECK(told(nullptr).empty());
+}
+
 TEST_CASE("without a generation config one follows from the model's config") {
   Case scratch;
   scratch.model.special_tokens = SpecialTokens{5, 6, std::nullopt};

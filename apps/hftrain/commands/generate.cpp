@@ -114,7 +114,7 @@ void continue_prompts(const Session& session, PromptSource& source) {
     number += batch.size();
   }
   if (number == 0) throw no_prompt(source);
-  if (session.flags.json) document.finish(session.worker.seconds());
+  if (session.flags.json) document.finish(session.worker.seconds(), session.worker.steps());
 }
 
 // One turn; false at the end.

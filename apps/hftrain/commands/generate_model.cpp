@@ -47,7 +47,8 @@ void require_family_of(const plan::PluginPlan& plugin, const Architecture& archi
   throw Error(ExitCode::kUsage, "--plugin does nothing here")
       .where("--plugin " + plugin.path)
       .why("the model is a " + architecture.model_type() +
-           ", and the plug-in adds no such family; its callbacks, reporters and loss act in a run")
+           ", and the plug-in adds no such family; its callbacks, reporters, loss, task and metrics act in a "
+           "run")
       .hint("leave it out");
 }
 

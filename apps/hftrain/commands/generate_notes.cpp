@@ -37,6 +37,24 @@ void note_unknown_settings(const WritingModel& model, std::ostream& out) {
         << " has no effect: it is no setting of generation that is known" << std::endl;
 }
 
+// Why nothing is guessed ahead, whatever is asked for; null: it is.
+const char* why_nothing_is_guessed(const WritingModel& model) {
+  if (model.config.num_beams > 1) return "beams are not guessed ahead";
+  if (model.architecture->has_encoder_and_decoder())
+    return "only decoders without an encoder are guessed ahead";
+  if (model.plugin)
+    return "a family of a plug-in reads a text whole for each token, and guesses save nothing";
+  return nullptr;
+}
+
+void tell_idle_guesses(IdleFlags& idle, const WritingModel& model) {
+  if (const char* why = why_nothing_is_guessed(model)) {
+    idle.tell({"prompt_lookup_num_tokens", "max_matching_ngram_size"}, why);
+  } else if (model.config.prompt_lookup_num_tokens.value_or(0) == 0) {
+    idle.tell({"max_matching_ngram_size"}, "prompt_lookup_num_tokens asks for no guesses");
+  }
+}
+
 }  // namespace
 
 void note_idle_settings(const GenerateFlags& flags, const WritingModel& model, std::ostream& out) {
@@ -52,9 +70,7 @@ void note_idle_settings(const GenerateFlags& flags, const WritingModel& model, s
     out << "note: texts end before min_new_tokens, which is more than max_new_tokens" << std::endl;
   if (!model.architecture->has_encoder_and_decoder())
     idle.tell({"decoder_start_token_id"}, "the model has no encoder");
-  if (config.num_beams > 1) idle.tell({"prompt_lookup_num_tokens"}, "beams are not guessed ahead");
-  if (model.architecture->has_encoder_and_decoder())
-    idle.tell({"prompt_lookup_num_tokens"}, "only decoders without an encoder are guessed ahead");
+  tell_idle_guesses(idle, model);
   idle.tell({"pad_token_id"}, "what fills up a batch is no part of a text");
   note_lost_ends(model, out);
   note_unknown_settings(model, out);

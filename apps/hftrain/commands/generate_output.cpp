@@ -98,8 +98,9 @@ void GenerationsJson::add(const std::vector<WrittenPrompt>& written) {
   out_.flush();
 }
 
-void GenerationsJson::finish(double seconds) {
-  out_ << "\n  ],\n  \"seconds\": " << dump_json(seconds) << "\n}" << std::endl;
+void GenerationsJson::finish(double seconds, int64_t steps) {
+  out_ << "\n  ],\n  \"seconds\": " << dump_json(seconds) << ",\n  \"steps\": " << steps << "\n}"
+       << std::endl;
 }
 
 }  // namespace hftrain::app

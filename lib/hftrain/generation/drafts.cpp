@@ -5,8 +5,8 @@
 namespace hftrain::generation {
 namespace {
 
-constexpr size_t kLongest = 3, kShortest = 2;  // tokens that are looked for
-constexpr size_t kDoublings = 5;               // of the rest after misses: 32 steps at most
+constexpr size_t kShortestMatch = 2;  // tokens that are looked for, where no fewer are asked for
+constexpr size_t kDoublings = 5;      // of the rest after misses: 32 steps at most
 
 // Behind the last place but the end where the last `size` tokens stand; 0: there is none.
 size_t behind_last(std::span<const int64_t> ids, size_t size) {
@@ -21,9 +21,11 @@ size_t behind_last(std::span<const int64_t> ids, size_t size) {
 
 }  // namespace
 
-Ids looked_up(std::span<const int64_t> ids, size_t most) {
+Ids looked_up(std::span<const int64_t> ids, size_t most, size_t longest) {
+  const size_t shortest = std::min(longest, kShortestMatch);
   size_t place = 0;
-  for (size_t size = kLongest; size >= kShortest && place == 0; --size) place = behind_last(ids, size);
+  for (size_t size = std::min(longest, ids.size()); size >= shortest && place == 0; --size)
+    place = behind_last(ids, size);
   Ids draft;
   if (place == 0) return draft;
   for (; draft.size() < most; ++place)
@@ -34,7 +36,7 @@ Ids looked_up(std::span<const int64_t> ids, size_t most) {
 Ids Drafts::next(std::span<const int64_t> ids, size_t room) {
   if (rest_ > 0) return --rest_, Ids();
   const size_t most = std::min(size_, room);
-  return most == 0 ? Ids() : looked_up(ids, most);
+  return most == 0 ? Ids() : looked_up(ids, most, longest_);
 }
 
 void Drafts::learn(size_t offered, size_t taken) {

@@ -3,22 +3,27 @@
 // nothing: each of its tokens counts only where the search has chosen the same.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "hftrain/generation/generation_config.h"
 
 namespace hftrain::generation {
 
-// What may follow `ids`, at most `most` tokens: what followed where its last three tokens, else its last two, stood last. A copy
-// that reaches the end of the text goes on with itself, as a text that goes round does. Empty: they stood nowhere.
-Ids looked_up(std::span<const int64_t> ids, size_t most);
+inline constexpr size_t kLongestMatch = 3;  // where nobody says another
+
+// What may follow `ids`, at most `most` tokens: what followed where its last `longest` tokens stood last, else fewer of them,
+// down to two (one, where `longest` is 1). A copy that reaches the end of the text goes on with itself, as a text that goes round
+// does. Empty: they stood nowhere.
+Ids looked_up(std::span<const int64_t> ids, size_t most, size_t longest = kLongestMatch);
 
 // Drafts of one text, as long as they have been right lately: after misses they are short and rare, so that a text that only
 // seems to repeat itself loses little.
 class Drafts {
  public:
-  // `most` tokens at a time; 0: none.
-  explicit Drafts(size_t most) : most_(most), size_(most < kFirst ? most : kFirst) {}
+  // `most` tokens at a time; 0: none. `longest`: as looked_up() has it.
+  explicit Drafts(size_t most, size_t longest = kLongestMatch)
+      : longest_(longest), most_(most), size_(most < kFirst ? most : kFirst) {}
   // For the text so far, at most `room` tokens; often none.
   Ids next(std::span<const int64_t> ids, size_t room);
   // The search has chosen `taken` of the `offered` tokens of a draft that next() gave.
@@ -27,7 +32,7 @@ class Drafts {
  private:
   static constexpr size_t kFirst = 4;
 
-  size_t most_, size_;
+  size_t longest_, most_, size_;
   size_t misses_ = 0;  // drafts in a row of which nothing was right
   size_t rest_ = 0;    // texts to come for which none is made
 };

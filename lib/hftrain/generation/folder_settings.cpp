@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 8> kBesideTexts = {
     "output_scores", "output_logits",        "return_dict_in_generate", "transformers_version"};
 
 // Of how it is computed, of an assistant's or of what an assistant would need beside it: no text is another one for them.
-constexpr std::array<std::string_view, 16> kOfComputing = {"assistant_confidence_threshold",
+constexpr std::array<std::string_view, 15> kOfComputing = {"assistant_confidence_threshold",
                                                            "assistant_ensemble_weight",
                                                            "assistant_lookbehind",
                                                            "cache_config",
@@ -26,7 +26,6 @@ constexpr std::array<std::string_view, 16> kOfComputing = {"assistant_confidence
                                                            "disable_compile",
                                                            "is_assistant",
                                                            "max_cache_len",
-                                                           "max_matching_ngram_size",
                                                            "num_assistant_tokens",
                                                            "num_assistant_tokens_schedule",
                                                            "prefill_chunk_size",

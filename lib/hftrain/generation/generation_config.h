@@ -65,6 +65,8 @@ struct GenerationConfig {
 
   // Most tokens of a draft that is copied from what the text said before (drafts.h). 0 or unset: none are made.
   std::optional<int64_t> prompt_lookup_num_tokens;
+  // Of the last tokens the most that are looked for there. 0: as many as drafts.h has.
+  int64_t max_matching_ngram_size = 0;
 
   std::optional<int64_t> bos_token_id, pad_token_id, decoder_start_token_id;
   Ids eos_token_id;  // text ends at any of them; none: only at its length

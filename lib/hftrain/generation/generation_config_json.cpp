@@ -207,6 +207,8 @@ const std::vector<Key>& keys() {
           "prompt_lookup_num_tokens", &Config::prompt_lookup_num_tokens, 0,
           "most tokens that are guessed ahead from what the text said before, to read them in one step; 0: "
           "none"),
+      size("max_matching_ngram_size", &Config::max_matching_ngram_size, 0,
+           "of what is guessed: the last so many tokens are looked for, then fewer down to two; 0: three"),
       some_tokens("eos_token_id", &Config::eos_token_id, "tokens that end a text"),
       one_token("pad_token_id", &Config::pad_token_id, "the token that fills up a batch"),
       one_token("bos_token_id", &Config::bos_token_id, "the token that an empty prompt stands for"),

@@ -24,6 +24,10 @@ size_t longest_draft(size_t ahead, const std::optional<int64_t>& asked) {
   return std::min(ahead - 1, static_cast<size_t>(asked.value_or(0)));
 }
 
+size_t longest_match(int64_t asked) {
+  return asked == 0 ? kLongestMatch : static_cast<size_t>(asked);
+}
+
 class RowSearch {
  public:
   RowSearch(TokenModel& model, std::span<const Prompt> prompts, const GenerationConfig& config, uint64_t seed,
@@ -35,7 +39,8 @@ class RowSearch {
         watchers_(watchers),
         processors_(make_score_processors(config)),
         ending_(config, watchers),
-        drafts_(longest_draft(model.ahead(), config.prompt_lookup_num_tokens)),
+        drafts_(longest_draft(model.ahead(), config.prompt_lookup_num_tokens),
+                longest_match(config.max_matching_ngram_size)),
         texts_(prompts.size(), std::vector<GeneratedText>(static_cast<size_t>(config.num_return_sequences))) {
   }
 

@@ -3,8 +3,8 @@
 // Down, to the descriptor of `hftrain-worker --requests-fd N --control-fd M`: a TextSetup, then any number of TextRequests,
 // each when the one before is answered; the end of the input ends the worker.
 // Up, on the control descriptor: {"event": "ready"} once the model is there; for a request that asks for it
-// {"event": "token", "prompt", "id"} as tokens are chosen, then {"event": "texts", "texts", "seconds"}. {"event": "failed", …} is the
-// last word of a worker that cannot go on; `refused` of a request that it cannot answer.
+// {"event": "token", "prompt", "id"} as tokens are chosen, then {"event": "texts", "texts", "seconds", "steps"}: how often the model
+// was called. {"event": "failed", …} is the last word of a worker that cannot go on; `refused` of a request that it cannot answer.
 #pragma once
 
 #include <cstdint>

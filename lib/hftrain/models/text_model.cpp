@@ -62,6 +62,7 @@ int64_t TextModel::vocabulary() const {
 }
 
 std::span<const float> TextModel::scored(const at::Tensor& logits) {
+  ++steps_;
   scores_ = logits.to(at::kFloat).cpu().contiguous();
   return {scores_.const_data_ptr<float>(), static_cast<size_t>(scores_.numel())};
 }

@@ -26,6 +26,8 @@ class TextModel final : public generation::TokenModel {
   // Several at a time of decoders that remember, as many as a narrow product has rows.
   size_t ahead() const override;
   std::span<const float> next_of(std::span<const int64_t> tokens, int64_t parent) override;
+  // Calls of the model so far.
+  int64_t steps() const { return steps_; }
 
  private:
   // The rows of the cache that `parents` stand for, after forgetting what they have not read.
@@ -43,7 +45,8 @@ class TextModel final : public generation::TokenModel {
   std::vector<size_t> texts_;              // of each row the prompt that it goes on from
   std::vector<generation::Prompt> whole_;  // of a model that remembers nothing: each row's text so far
   int64_t read_ahead_ = 0;  // tokens of the one row in the last call, where it was next_of; else 0
-  at::Tensor scores_;       // [rows, vocabulary] float32 on the CPU
+  int64_t steps_ = 0;
+  at::Tensor scores_;  // [rows, vocabulary] float32 on the CPU
 };
 
 // Texts that go on beyond the positions that a model has learned are an Error (exit code 4), found before any is read.

@@ -122,8 +122,14 @@ Json resolve_generation(const ResolveInput& input, const RunPlan& plan, bool wri
 }
 
 void note_generation(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
-  if (plan.evaluation.generation.is_null()) return;
-  const std::vector<std::string> names = generation::unknown_settings(plan.evaluation.generation);
+  const Json& config = plan.evaluation.generation;
+  if (config.is_null()) return;
+  if (says(config, "prompt_lookup_num_tokens") && config["prompt_lookup_num_tokens"] != 0)
+    notes.push_back({Diagnostic::Severity::kNote, "prompt_lookup_num_tokens has no effect in evaluation",
+                     config_origin(input),
+                     "only `hftrain generate` guesses ahead, and only with decoders that have no encoder",
+                     "leave it out of the generation config"});
+  const std::vector<std::string> names = generation::unknown_settings(config);
   if (names.empty()) return;
   notes.push_back({Diagnostic::Severity::kNote, "of no effect on texts: " + join(names, ", "),
                    config_origin(input), "no setting of generation has such a name",

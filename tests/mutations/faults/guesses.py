@@ -19,3 +19,18 @@ fault("guesses that were wrong stay among what the model remembers",
       "lib/hftrain/models/key_value_cache.cpp", "  length_ -= count;\n", "  length_ -= 0 * count;\n",
       tests=["models: scores behind tokens that are read at once are those of steps that read one"],
       says=r"worst <= most|unexpected exception")
+
+fault("what is left of a batch is not guessed ahead",
+      "lib/hftrain/generation/row_search.cpp", "if (live_.size() == 1) live_.front().draft", "if (texts_.size() == 1) live_.front().draft",
+      tests=["generation: only the last text that is being written is guessed ahead"],
+      says=r"calls\(\)\.size\(\) < plain")
+
+fault("how many tokens a guess is looked for by is not heeded",
+      "lib/hftrain/generation/row_search.cpp", "longest_match(config.max_matching_ngram_size)", "longest_match(0 * config.max_matching_ngram_size)",
+      tests=["generation: what is looked for is what the config names"],
+      says=r"calls\(1\) != calls\(3\)")
+
+fault("a guess that a config asks for in vain is not told of",
+      "lib/hftrain/plan/resolve_generation.cpp", 'config["prompt_lookup_num_tokens"] != 0', 'config["prompt_lookup_num_tokens"] == 0',
+      tests=["plan: guesses ahead that a generation config asks for are told of where evaluation makes none"],
+      says=r"has no effect in evaluation")
