@@ -152,6 +152,19 @@ TEST_CASE("an opened adapter is not refused for its own modules in other words")
   CHECK(mistakes({"--lora_task_type", "CAUSAL_LM"}, every, untold) == none);
 }
 
+TEST_CASE("a file that repeats the defaults of an adapter says nothing against the task or the adapter") {
+  Case one({"--use_peft"});
+  one.model.source_folder = "/base";
+  one.model.adapter_folder = "/adapter";
+  one.model.adapter_config = R"({"task_type": "SEQ_CLS"})";
+  one.model.adapter =
+      architectures::AdapterSpec{.rank = 3, .alpha = 5, .dropout = 0.25, .targets = {"c_attn"}};
+  for (const char* flag : {"lora_r", "lora_alpha", "lora_dropout", "lora_task_type"})
+    one.parsed.origins.set_repeated(flag, "run.yaml:1:1");
+  CHECK(contains(one.error().render(), "no error"));
+  CHECK(adapter_spec(one.input())->dropout == 0.25);
+}
+
 TEST_CASE("an adapter is not saved beside the weights of a model, and an opened one keeps its file's text") {
   Case one({"--use_peft"});
   one.model.source_folder = "/base";

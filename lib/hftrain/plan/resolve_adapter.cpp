@@ -94,11 +94,16 @@ bool saves_whole(const ResolveInput& input, const AdapterSpec& stored, const std
   return std::ranges::includes(held, wanted);
 }
 
+// Said by the user: a file that repeats the default, as those of --print_config do, says nothing.
+bool is_said(const ResolveInput& input, const std::string& flag) {
+  return input.parsed.origins.is_given(flag) && input.parsed.origins.is_chosen(flag);
+}
+
 // The word that a new adapter is given, and of an opened one without a word what the flag is held against.
 std::string task_type(const ResolveInput& input, Head head, Problems& problems) {
   const std::string& asked = input.parsed.arguments.adapter.lora_task_type;
   const std::string own = task_type_of(head);
-  if (input.parsed.origins.is_given("lora_task_type") && asked != own) {
+  if (is_said(input, "lora_task_type") && asked != own) {
     problems.usage("lora_task_type " + asked + " is not that of the task",
                    input.parsed.origins.describe("lora_task_type"),
                    own.empty() ? "peft has no word for this task" : "the model's head makes it " + own,
@@ -112,7 +117,7 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
                           Problems& problems) {
   const AdapterSpec asked = asked_for(input.parsed.arguments.adapter, input.model);
   const auto compare = [&](const char* flag, const Json& wanted, const Json& held) {
-    if (!input.parsed.origins.is_given(flag) || wanted == held) return;
+    if (!is_said(input, flag) || wanted == held) return;
     problems.usage(std::string(flag) + " is not what the adapter has", input.parsed.origins.describe(flag),
                    input.model.adapter_folder + " has " + held.dump(),
                    "leave it out, or name the base model to begin a new adapter");
@@ -120,7 +125,7 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
   compare("lora_r", asked.rank, stored.rank);
   compare("lora_alpha", asked.alpha, stored.alpha);
   compare("use_rslora", asked.rank_stabilised, stored.rank_stabilised);
-  if (input.parsed.origins.is_given("lora_target_modules") && !same_targets(input, stored, asked))
+  if (is_said(input, "lora_target_modules") && !same_targets(input, stored, asked))
     compare("lora_target_modules", asked.targets, stored.targets);
   for (const std::string& module :
        input.parsed.arguments.adapter.lora_modules_to_save.value_or(std::vector<std::string>())) {
@@ -128,7 +133,7 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
     compare("lora_modules_to_save", module, stored.saved_modules);
     break;
   }
-  if (!input.parsed.origins.is_given("lora_task_type")) return;
+  if (!is_said(input, "lora_task_type")) return;
   const std::string path = input.model.adapter_folder + '/' + architectures::kAdapterConfigName;
   const Json held = parse_json(input.model.adapter_config, path).value("task_type", Json());
   if (held.is_null()) {
@@ -143,8 +148,7 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
 std::optional<AdapterSpec> adapter_spec(const ResolveInput& input) {
   if (input.model.adapter) {
     AdapterSpec spec = *input.model.adapter;
-    if (input.parsed.origins.is_given("lora_dropout"))
-      spec.dropout = input.parsed.arguments.adapter.lora_dropout;
+    if (is_said(input, "lora_dropout")) spec.dropout = input.parsed.arguments.adapter.lora_dropout;
     return spec;
   }
   if (!input.parsed.arguments.adapter.use_peft) return std::nullopt;

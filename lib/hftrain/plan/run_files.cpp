@@ -72,7 +72,8 @@ void require_splits(const arguments::ParseOutcome& parsed, const DatasetFiles& f
           .hint("name its files by --train_file and --validation_file");
   };
   const bool named = task_row(parsed).task == tasks::Task::kInstructionTuning &&
-                     parsed.origins.is_given("dataset_test_split");
+                     parsed.origins.is_given("dataset_test_split") &&
+                     parsed.origins.is_chosen("dataset_test_split");
   if (named && wants_validation(parsed)) need(files.validation, names.validation, "--dataset_test_split");
   if (takes_training_rows(parsed, files))
     need(files.train, names.train, wants_training(parsed) ? "training" : "evaluation without a split for it");
