@@ -11,13 +11,17 @@ namespace {
 
 // A handler has nowhere else to write to.
 std::atomic<bool> g_stop{false};
+std::atomic<int> g_signal{0};        // the first one, which decides the exit code
 std::atomic<double> g_stop_time{0};  // of monotonic_seconds()
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<double>::is_always_lock_free);
 
 void on_signal(int signal) {
   const double now = monotonic_seconds();
   const bool same_wish = launcher::is_same_wish(signal, now - g_stop_time);
-  if (!g_stop) g_stop_time = now;
+  if (!g_stop) {
+    g_stop_time = now;
+    g_signal = signal;
+  }
   if (g_stop.exchange(true) && !same_wish) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
 }
 
@@ -49,6 +53,7 @@ void restore(const PreviousActions& previous) {
 
 StopFlag::StopFlag() {
   g_stop = false;
+  g_signal = 0;
   previous_ = install(on_signal);
 }
 
@@ -58,6 +63,10 @@ StopFlag::~StopFlag() {
 
 const std::atomic<bool>& StopFlag::is_set() const noexcept {
   return g_stop;
+}
+
+int first_stop_signal() noexcept {
+  return g_signal;
 }
 
 LeaveOnStop::LeaveOnStop() : previous_(install(leave)) {}

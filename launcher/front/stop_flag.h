@@ -27,6 +27,9 @@ class StopFlag {
   PreviousActions previous_;
 };
 
+// The signal that set the flag of the last StopFlag, which may be gone by now; 0: none did.
+int first_stop_signal() noexcept;
+
 // While nothing runs yet and nothing could be lost: a stop signal ends the program at once with exit code 10.
 // Handlers act as before once the object is gone.
 class LeaveOnStop {

@@ -10,6 +10,7 @@
 #include "hftrain/base/text.h"
 #include "launcher/front/data_stage.h"
 #include "launcher/front/run_console.h"
+#include "launcher/front/stop_flag.h"
 
 namespace hftrain::app {
 
@@ -96,11 +97,14 @@ ExitCode run_prepare(const CommandContext& context) {
     return ExitCode::kDone;
   }
   const auto prepared = prepare_data(request, console);
-  if (!prepared)
-    throw Error(ExitCode::kInterrupted, "interrupted while preparing the data")
+  if (!prepared) {
+    const bool key = first_stop_signal() == SIGINT;
+    throw Error(key ? ExitCode::kInterrupted : ExitCode::kTerminated,
+                key ? "interrupted while preparing the data" : "terminated while preparing the data")
         .where(request.cache_folder)
         .why("it was asked to stop; the cache is as before")
         .hint("the same command prepares them");
+  }
   console.line("in " + prepared->folder);
   if (actions.json) context.out << dump_json(document_of(*prepared)) << std::endl;
   return ExitCode::kDone;

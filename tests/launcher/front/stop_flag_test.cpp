@@ -33,8 +33,10 @@ TEST_CASE("what stops a run stops its preparation, too") {
   for (const int signal : {SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2}) {
     const StopFlag stop;
     CHECK_FALSE(stop.is_set().load());
+    CHECK(first_stop_signal() == 0);
     ::raise(signal);
     CHECK(stop.is_set().load());
+    CHECK(first_stop_signal() == signal);
   }
 }
 
