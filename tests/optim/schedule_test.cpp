@@ -112,6 +112,10 @@ TEST_CASE("Wrong schedule names and options are usage errors that name what is k
   CHECK_THAT(schedule_failure("cosine_with_min_lr", Json::object()), Catch::Contains("exactly one"));
   CHECK_THAT(schedule_failure("cosine_with_min_lr", {{"min_lr", 1e-5}, {"min_lr_rate", 0.1}}),
              Catch::Contains("exactly one"));
+  for (const char* name : {"cosine_with_min_lr", "cosine_warmup_with_min_lr"}) {
+    CHECK_THROWS_AS(make_schedule(name, {0, 0, 10}, {{"min_lr", 1e-5}}), Error);
+    CHECK_NOTHROW(make_schedule(name, {0, 0, 10}, {{"min_lr_rate", 0.1}}));
+  }
   CHECK_THAT(schedule_failure("warmup_stable_decay", Json::object()),
              Catch::Contains("num_decay_steps is required"));
   CHECK_THAT(schedule_failure("warmup_stable_decay", {{"num_decay_steps", 2}, {"decay_type", "cubic"}}),

@@ -38,6 +38,7 @@ double least_rate(const ScheduleSetting& setting, ScheduleOptions& options) {
   const auto rate = options.number("min_lr");
   const auto share = options.number("min_lr_rate");
   if (rate.has_value() == share.has_value()) options.fail("give exactly one of min_lr and min_lr_rate");
+  if (rate && setting.base_rate <= 0) options.fail("min_lr needs a learning rate above 0");
   return share ? *share : *rate / setting.base_rate;
 }
 

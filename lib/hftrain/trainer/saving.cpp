@@ -133,8 +133,8 @@ void Trainer::apply_retention(storage::RetentionMoment moment, int64_t newest_ve
        storage::plan_retention(steps, best, newest_verified, plan_.saving.total_limit, moment)) {
     const std::string path = storage::checkpoint_path(plan_.output_dir, step);
     if (speaks()) {
-      events_.message(LogLevel::kInfo, "Deleting older checkpoint [" + path + "] due to save_total_limit " +
-                                           std::to_string(*plan_.saving.total_limit));
+      events_.message(LogLevel::kInfo,
+                      "Deleting older checkpoint [" + path + "] due to args.save_total_limit");
     }
     const std::string warning = storage::delete_checkpoint(files_, {step, path});
     if (!warning.empty()) events_.message(LogLevel::kWarning, warning);
