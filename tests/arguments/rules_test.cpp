@@ -211,6 +211,11 @@ TEST_CASE("warnings and notes") {
   CHECK(contains(notes(parse(also(kEvaluated, {"--lr_scheduler_type", "reduce_lr_on_plateau",
                                                "--metric_for_best_model", "accuracy"}))),
                  "disagree"));
+  const Words stops = also(kEvaluated, {"--early_stopping_patience", "2"});
+  CHECK(contains(notes(parse(stops)), "ends with its last model, not its best"));
+  CHECK_FALSE(contains(
+      notes(parse(also(stops, {"--load_best_model_at_end", "--save_steps", "500", "--eval_steps", "500"}))),
+      "ends with its last model"));
 }
 
 TEST_CASE("a flag that was given and does nothing beside the others is told, once it would act it is not") {
@@ -314,6 +319,9 @@ TEST_CASE("options of schedules are checked against the schedule") {
   CHECK(contains(with("polynomial", "{\"lr_end\": 1}"), "cannot end at lr_end 1.0"));
   CHECK(
       contains(with("inverse_sqrt", "{\"timescale\": 0}"), "key 'timescale': 0 is not a whole number >= 1"));
+  CHECK(contains(mistakes({"--eval_strategy", "epoch", "--lr_scheduler_type", "reduce_lr_on_plateau",
+                           "--lr_scheduler_kwargs", "{\"factor\": 0}"}),
+                 "key 'factor': 0"));
   CHECK(contains(mistakes({"--eval_strategy", "epoch", "--lr_scheduler_type", "greedy",
                            "--lr_scheduler_kwargs", "{\"verbose\": true}"}),
                  "key 'verbose' is not supported"));

@@ -16,7 +16,7 @@ const Key kInverseSqrt[] = {
     {.name = "timescale", .type = Type::kInt, .optional = true, .range = at_least(1)}};
 const Key kPlateau[] = {
     {.name = "mode", .words = {"min", "max"}},
-    {.name = "factor", .type = Type::kFloat, .range = from_below(0, 1)},
+    {.name = "factor", .type = Type::kFloat, .range = strictly_between(0, 1)},
     {.name = "patience", .type = Type::kInt, .range = at_least(0)},
     {.name = "threshold", .type = Type::kFloat},
     {.name = "threshold_mode", .words = {"rel", "abs"}},

@@ -145,6 +145,16 @@ const Rule kIntervalRules[] = {
      "early_stopping_patience needs evaluations",
      "eval_strategy is no",
      "--eval_strategy steps or epoch"},
+    {"H3",
+     Severity::kWarning,
+     {"early_stopping_patience", "load_best_model_at_end"},
+     [](Outcome o) {
+       return o.arguments.saving.early_stopping_patience &&
+              !o.arguments.saving.load_best_model_at_end.value_or(false);
+     },
+     "a run that stops early ends with its last model, not its best",
+     "load_best_model_at_end is false",
+     "--load_best_model_at_end"},
 };
 
 }  // namespace
