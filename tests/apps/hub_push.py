@@ -132,6 +132,10 @@ def names_branches_and_tokens_are_found(fixture, folder):
             file.write(SECRET)
         push(fixture, environment, os.path.join(folder, "stored"), "--hub_strategy", "end")
         is_model_of(server.of("me/stored"), os.path.join(folder, "stored"))
+        # Old names, of a token that is another one than the stored one.
+        server.token = "hf_renewed"
+        push(fixture, environment, os.path.join(folder, "old"), "--hub_strategy", "end", "--push_to_hub_model_id", "renamed", "--push_to_hub_token", "hf_renewed")
+        is_model_of(server.of("me/renamed"), os.path.join(folder, "old"))
     nothing_half_written(server)
 
 

@@ -18,6 +18,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from runs import HFTRAIN, expect, read_json, records, run_scenarios
+from shown_flags import SHOWN, flags_of_page, is_shown_at
 from tiny_tasks import GPT2, TinyTasks, rows, write
 
 SPEEDS = ("runtime", "per_second", "model_preparation_time")
@@ -37,7 +38,9 @@ def seen(output):
         if re.match(r"(predict|eval|predictions|generat).*\.(txt|json)$", name) and not name.endswith("_results.json"):
             with open(os.path.join(output, name)) as file:
                 files[name] = file.read()
-    return {"losses": {r["step"]: r["loss"] for r in log if "loss" in r}, "evaluated": [r["step"] for r in log if "eval_runtime" in r],
+    last = next((r for r in reversed(log) if "eval_runtime" in r), {})
+    batches = round(last["eval_steps_per_second"] * last["eval_runtime"]) if "eval_steps_per_second" in last else 0
+    return {"batches": batches, "losses": {r["step"]: r["loss"] for r in log if "loss" in r}, "evaluated": [r["step"] for r in log if "eval_runtime" in r],
             "eval": results("eval"), "predict": results("predict"), "files": files, "padding": (data.get("padding") or {}).get("length"),
             "samples": {split: (data[split] or {}).get("samples") for split in ("train", "validation", "test")}, "block": data.get("block_size")}
 
@@ -87,6 +90,12 @@ CHANGES = {
         Change("task_name", "cola", lambda a, b: losses_differ(a, b) and "eval_matthews_correlation" in b["eval"] and "predict_results_cola.txt" in b["files"]),
         Change("max_train_samples", 5, samples("train", 5)), Change("max_eval_samples", 3, samples("validation", 3)),
         Change("max_predict_samples", 2, lambda a, b: samples("test", 2)(a, b) and len(b["files"]["predict_results.txt"].splitlines()) == 3),
+        Change("max_val_samples", 3, samples("validation", 3)), Change("max_test_samples", 2, samples("test", 2)),
+        Change("n_test", 3, samples("test", 3)), Change("group_by_length", True, losses_differ, "--no_pad_to_max_length"),
+        Change("evaluation_strategy", "steps", lambda a, b: len(b["evaluated"]) > len(a["evaluated"]), "--eval_steps", 1),
+        Change("evaluate_during_training", True, lambda a, b: len(b["evaluated"]) > len(a["evaluated"]), "--eval_steps", 1),
+        Change("per_gpu_eval_batch_size", 2, lambda a, b: (a["batches"], b["batches"]) == (1, 4) and a["losses"] == b["losses"]),
+        Change("include_inputs_for_metrics", True, lambda a, b: "eval_input_tokens" in b["eval"] and "eval_input_tokens" not in a["eval"]),
         # What is a label is no input: without the mask tokens are counted with their padding.
         Change("label_names", ["labels", "attention_mask"], lambda a, b: a["eval"]["eval_input_tokens"] < b["eval"]["eval_input_tokens"], "--include_for_metrics",
                "inputs"),
@@ -129,7 +138,7 @@ CHANGES = {
         Change("max_seq_length", 9, losses_differ), Change("pad_to_max_length", True, padded_to(32), "--line_by_line", "--max_seq_length", 32),
         Change("validation_split_percentage", 50, lambda a, b: b["samples"]["train"] < a["samples"]["train"])],
     "clm": [
-        Change("block_size", 8, losses_differ), Change("keep_linebreaks", False, losses_differ),
+        Change("torch_dtype", "bfloat16", losses_differ), Change("block_size", 8, losses_differ), Change("keep_linebreaks", False, losses_differ),
         Change("validation_split_percentage", 50, lambda a, b: b["samples"]["train"] < a["samples"]["train"]),
         Change("dataloader_drop_last", True, lambda a, b: a["losses"].keys() != b["losses"].keys() or losses_differ(a, b), "--max_steps", -1, "--num_train_epochs", 1,
                "--max_train_samples", 3)],
@@ -145,28 +154,27 @@ SHOWN_BY = {
     **dict.fromkeys(("validation_mismatched_file", "test_mismatched_file"), "text_classification.py both_sets_of_mnli_are_evaluated_and_predicted"),
     "train_dir": "task_flags.py folders_and_columns_of_images", "validation_dir": "task_flags.py folders_and_columns_of_images",
     "image_column_name": "task_flags.py folders_and_columns_of_images", "image_processor_name": "task_flags.py folders_and_columns_of_images",
-    "data_dir": "task_flags.py pairs_of_files_are_rows",
+    **dict.fromkeys(("data_dir", "n_train", "n_val"), "task_flags.py pairs_of_files_are_rows"), "feature_extractor_name": "task_flags.py folders_and_columns_of_images",
     **dict.fromkeys(("overwrite_cache", "preprocessing_num_workers"), "task_flags.py prepared_again_by_other_threads"),
-    "ignore_data_skip": "streaming.py the_data_start_over_when_asked, tests/trainer/trainer_test.cpp", "dataloader_num_workers": "image_classification.py a_resumed_run_gives_the_same_bits: speed alone",
-    "dataloader_prefetch_factor": "tests/plan/resolve_test.cpp: speed alone", "dataloader_pin_memory": "tests/plan/resolve_test.cpp: of GPUs",
+    "ignore_data_skip": "streaming.py the_data_start_over_when_asked", "dataloader_num_workers": "image_classification.py a_resumed_run_gives_the_same_bits: speed alone",
+    **dict.fromkeys(("dataloader_prefetch_factor", "dataloader_pin_memory"), "tests/plan/resolve_test.cpp: loader threads, what each has ready"),
     "generation_config": "written_texts.py settings_of_generation_follow_their_priority",
     **dict.fromkeys(("prediction_loss_only", "batch_eval_metrics"), "text_classification.py flags_of_evaluation_do_what_they_say"),
     **dict.fromkeys(("eval_accumulation_steps", "eval_do_concat_batches"), "task_flags.py outputs_wait_as_long_as_asked"),
     **dict.fromkeys(("do_train", "do_eval", "do_predict", "seed", "num_train_epochs", "max_steps", "task"), "task_flags.py what_is_done_and_with_what"),
-    "full_determinism": "tests/runtime/worker_context_test.cpp",
+    "full_determinism": "tests/runtime/worker_context_test.cpp: full determinism and TF32 set the switches",
 }
 SHOWN_BY |= {flag: "instruction_tuning.py every_flag_acts_by_flag_and_by_file" for flag in (
     "dataset_text_field", "chat_template_path", "max_length", "truncation_mode", "packing", "packing_strategy", "padding_free", "eval_packing", "completion_only_loss",
     "assistant_only_loss", "eos_token", "pad_token", "pad_to_multiple_of", "shuffle_dataset", "dataset_num_proc", "loss_type")}
-SHOWN_BY["activation_offloading"] = "tests/plan/resolve_task_test.cpp: of GPUs"
+SHOWN_BY["activation_offloading"] = "tests/plan/resolve_task_test.cpp: TRL's words for the loss and for offload act"
 SHOWN_BY |= {flag: "data_sets.py snapshots_of_the_hub_cache" for flag in ("dataset_name", "dataset_config_name")}
 SHOWN_BY |= {flag: "data_sets.py splits_of_instruction_tuning" for flag in ("dataset_train_split", "dataset_test_split")}
-SHOWN_BY["model_init_kwargs"] = "tests/arguments/parse_test.cpp"
+SHOWN_BY["model_init_kwargs"] = "tests/arguments/parse_test.cpp: model_init_kwargs count where the flags"
 SHOWN_BY |= {flag: "task_flags.py flags_of_models" for flag in (
     "model_name_or_path", "model_type", "config_overrides", "config_name", "tokenizer_name", "cache_dir", "model_revision", "dtype", "use_cache")}
 SHOWN_BY |= {"ignore_mismatched_sizes": "opening.py a_head_of_another_size_is_drawn_anew_where_that_is_asked_for",
              "resize_position_embeddings": "opening.py positions_are_added_where_samples_are_longer", "freeze_embeds": "opening.py frozen_embeddings_stay_whatever_the_strategy_and_after_a_resume", "freeze_encoder": "opening.py a_frozen_encoder_stays_and_the_decoder_learns"}
-SECTIONS = ("What to run", "Model and tokenizer", "Data", "Evaluation", "Generation", "Instruction data")
 
 
 def answers(run):
@@ -283,6 +291,7 @@ def folders_and_columns_of_images(fixture, folder):
     other = run("processor", "--train_dir", train, "--validation_dir", valid, "--image_processor_name", place)
     expect(losses_differ(plain, other), "another processor", plain)
     expect(other == run("processor-yaml", "--train_dir", train, "--validation_dir", valid, *in_yaml("processor.yaml", image_processor_name=place)), "in YAML", other)
+    expect(other == run("extractor", "--train_dir", train, "--validation_dir", valid, "--feature_extractor_name", place), "by its old name", other)
 
 
 def flags_of_models(fixture, folder):
@@ -435,37 +444,29 @@ def prepared_again_by_other_threads(fixture, folder):
         first = again
 
 
-def is_shown_at(flag, place):
-    """Whether the functions of scripts and the C++ tests that `place` names, one at least, have the flag's name in them."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    named = re.findall(r"(?:(tests/\w+/\w+\.cpp)|(\w+\.py) (\w+))", place)
-    for source, script, function in named:
-        path = os.path.join(here, script) if script else os.path.join(here, "..", "..", source)
-        if not os.path.exists(path):
-            return False
-        with open(path) as file:
-            text = file.read()
-        if script:
-            body = (re.search(rf"^def {function}\(.*?(?=^\S|\Z)", text, re.S | re.M) or [""])[0]
-            text = body + "".join(line for line in re.findall(r"^[A-Z]+\b.* = .*$", text, re.M) if re.search(rf"\b{line.split(',')[0].split()[0]}\b", body))
-        if not re.search(rf"(?<![a-z_])(no_)?{flag}\b", text.replace("\\n", "\n")):
-            return False
-    return bool(named)
-
-
 def no_flag_is_forgotten(fixture, folder):
+    """Each has a change here, or a place that gives it another value than its default; and flags and places that are planted are found out."""
     page = subprocess.run([HFTRAIN, "docs", "arguments"], text=True, capture_output=True, check=True).stdout
-    shown = {change.flag for changes in CHANGES.values() for change in changes} | set(SHOWN_BY)
-    for section in SECTIONS:
-        text = re.search(rf"\n## {section}\n(.*?)(\n## |$)", page, re.S)
-        expect(text is not None, f"a section {section}", page[:2000])
-        flags = {line.split("|")[1].strip() for line in text[1].splitlines() if line.startswith("| ") and not re.search(r"\*(planned|accepted|not supported|old name)", line)}
-        expect(flags - {"flag"} <= shown, f"section {section}: every flag that works is shown to work", sorted(flags - shown))
-    for flag, place in SHOWN_BY.items():
-        expect(is_shown_at(flag, place), f"{flag} is named where it is said to be shown", place)
-    for flag, place in (("seed", "streaming.py no_such_scenario"), ("seed", "tests/plan/no_such_test.cpp"), ("seed", "every scenario"),
-                        ("no_such_flag", "task_flags.py flags_of_models"), ("no_such_flag", "tests/plan/resolve_test.cpp")):
-        expect(not is_shown_at(flag, place), "a place that does not show a flag is found out", [flag, place])
+    changes = {change.flag: change.value for changes in CHANGES.values() for change in changes}
+    places = {**SHOWN, **SHOWN_BY}
+
+    def forgotten(page):
+        return sorted(flag for flags in flags_of_page(page).values() for flag in flags if flag not in changes and flag not in places)
+    sections = flags_of_page(page)
+    defaults = {flag: default for flags in sections.values() for flag, default in flags.items()}
+    expect(len(sections) > 20 and all(sections.values()) and len(defaults) > 300, "the page has flags in every section", {title: len(flags) for title, flags in sections.items()})
+    expect(not forgotten(page), "every flag that works is shown to work", forgotten(page))
+    planted = page.replace("\n| ddp_timeout |", "\n| planted_flag | int | 3 | Does nothing. |\n| ddp_timeout |")
+    expect(planted != page and forgotten(planted) == ["planted_flag"], "a flag that nothing shows is found", forgotten(planted))
+    for flag, value in changes.items():
+        expect(str(value).lower() != defaults.get(flag, "").strip('"').lower(), f"{flag} has another value than its default", value)
+    wrong = sorted((flag, place) for flag, place in places.items() if flag in defaults and not is_shown_at(flag, defaults[flag], place))
+    expect(not wrong, "each flag has another value than its default where it is said to be shown", "\n".join(map(str, wrong)))
+    expect(not set(places) - set(defaults), "no place is of a flag that is gone", sorted(set(places) - set(defaults)))
+    for flag, default, place in (("seed", "42", "streaming.py no_such_scenario"), ("seed", "42", "tests/plan/no_such_test.cpp: a name"), ("seed", "42", "every scenario"),
+                                 ("no_such_flag", "null", "task_flags.py flags_of_models"), ("no_such_flag", "null", "tests/plan/resolve_test.cpp: cpu_ranks"),
+                                 ("do_train", "true", "task_flags.py what_is_done_and_with_what"),                                  ("logging_nan_inf_filter", "false", SHOWN["logging_nan_inf_filter"]), ("rdzv_id", "null", "tests/plan/resolve_test.cpp: no such test")):
+        expect(not is_shown_at(flag, default, place), "a place that does not show a flag is found out", [flag, place])
 
 
 def main():

@@ -1,0 +1,34 @@
+# Flags whose value changes nothing, or something else.
+
+fault("lines that standard output repeats are those of the errors",
+      "launcher/front/rank_output.cpp", "{{launcher::Stream::kOut, asked.duplicate_stdout_filters},", "{{launcher::Stream::kOut, asked.duplicate_stderr_filters},",
+      tests=["runs: flags of runs: output of ranks goes where it is sent"], says=r"FAILED: duplicate_stdout_filters")
+
+fault("tokens are averaged over all ranks whatever is asked",
+      "lib/hftrain/trainer/training.cpp", "const bool average = plan_.batch.average_tokens_across_devices;", "const bool average = true;",
+      tests=["runs: flags of runs: tokens of ranks are averaged as asked"], says=r"FAILED: the mean of means")
+
+fault("machines are tried before a start that asks for none",
+      "launcher/front/host_stage.cpp", "if (!spec.launch.no_ssh_check) launcher::check_connections(spec);", "launcher::check_connections(spec);",
+      tests=["runs: flags of runs: one machine of a host file is reached"], says=r"FAILED: no_ssh_check")
+
+fault("losses that are no numbers are filtered whatever is asked",
+      "lib/hftrain/trainer/trainer.cpp", "losses_(context.device, plan.logging.nan_inf_filter),", "losses_(context.device, true),",
+      tests=["runs: flags of runs: losses that are no numbers are logged as asked"], says=r"FAILED: as they are")
+
+fault("states of callbacks come back unasked",
+      "lib/hftrain/trainer/trainer.cpp", 'if (plan_.saving.restore_callbacks) restore_callbacks(saved.training_state.at("callbacks"));',
+      'restore_callbacks(saved.training_state.at("callbacks"));',
+      tests=["runs: flags of runs: callbacks go on where that is asked"], says=r"FAILED: the updates after which runs ended")
+
+fault("adam_epsilon is taken and acts nowhere",
+      "lib/hftrain/plan/resolve_training.cpp", "plan.epsilon = optimizer.adam_epsilon;", "",
+      tests=["runs: flags of runs: numbers of the update"], says=r"FAILED: adam_epsilon")
+
+fault("ddp_bucket_cap_mb is taken and acts nowhere",
+      "lib/hftrain/plan/resolve_strategy.cpp", "plan_.bucket_cap_mb = parallel.ddp_bucket_cap_mb.value_or(plan_.bucket_cap_mb);", "",
+      tests=["runs: flags of runs: buckets and recomputed layers are as many as asked"], says=r"FAILED: ddp_bucket_cap_mb")
+
+fault("machines of any job are taken",
+      "launcher/environments/find_membership.cpp", 'if (launch_.rdzv_id != "none") membership_.job_id = launch_.rdzv_id;', "",
+      tests=["runs: flags of runs: machines of another job are refused"], says=r"FAILED|another job|TimeoutExpired")
