@@ -39,7 +39,7 @@ def main():
         fixture.call(*fixture.flags(os.path.join(folder, "alone"), *flags))
         print("ok: two ranks of its own")  # or call() has ended this
         if no_mpi():
-            return print("no run under mpirun:", no_mpi())
+            runs.skip(no_mpi())
         words = fixture.flags(os.path.join(folder, "mpi"), *flags)
         at = words.index("--nproc_per_node")  # mpirun says how many
         result = subprocess.run(["mpirun", "--oversubscribe", "-n", "2", runs.HFTRAIN, *words[:at], *words[at + 2:],
