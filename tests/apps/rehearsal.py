@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--rehearse: one evaluation batch and one save before the first update, which leave no trace in the run, and which end it
+"""--rehearse: one evaluation batch, one save and the model of the end before the first update, which leave no trace in the run, and which end it
 there when they cannot be done.
 
     rehearsal.py SCENARIO…        without one: all
@@ -37,6 +37,11 @@ def tensors(output):
     return found
 
 
+def read_plan(output):
+    with open(os.path.join(output, "hftrain", "plan.json")) as file:
+        return json.load(file)
+
+
 def metrics(output):
     with open(os.path.join(output, "hftrain", "log.jsonl")) as file:
         records = [json.loads(line) for line in file]
@@ -52,7 +57,9 @@ def scenario_a_rehearsed_run_gives_the_same_bits_under_every_strategy(fixture):
             result = fixture.call(*fixture.flags(output, "--validation_split_percentage", 10, "--eval_strategy", "steps",
                                              "--eval_steps", 3, "--save_steps", 3, "--max_steps", 6, "--rehearse", way,
                                              *flags))
-            if ("Rehearsed one evaluation batch and one save" in result.stderr) != (way == "true"):
+            whole = read_plan(output)["strategy"]["state_dict"] == "full"
+            tried = "one evaluation batch" + (" and one save" if whole else ", one save and the last model")
+            if (f"Rehearsed {tried} in" in result.stderr) != (way == "true"):
                 raise SystemExit(f"{name}, --rehearse {way}:\n{result.stderr}")
         if not tensors(outputs[0]) or tensors(outputs[0]) != tensors(outputs[1]):
             raise SystemExit(f"{name}: the tensors differ")
@@ -97,6 +104,24 @@ def scenario_a_save_that_cannot_be_written_ends_the_run_before_it_begins(fixture
     flags = fixture.flags(output, "--save_steps", 500, "--max_steps", 1000, "--rehearse", ranks=1, width=128)
     result = limited(fixture, flags, resource.RLIMIT_FSIZE, 400_000)
     ended_before_training(result, output, 7, ["the rehearsal of a save failed", "nothing was trained yet", "try:"])
+
+
+def scenario_a_model_that_only_the_end_would_write_is_tried_too(fixture):
+    # Nothing is saved before, or parts that are smaller than the whole: either way the run would have lost all that it trained.
+    never = ["--save_strategy", "no"]
+    parts = ["--save_steps", 500, "--optim", "sgd", "--fsdp", "full_shard", "--fsdp_config", '{"state_dict_type": "SHARDED_STATE_DICT"}']
+    for name, flags, ranks, most in (("never", never, 1, 400_000), ("parts", parts, 2, 1_500_000)):
+        output = os.path.join(fixture.folder, name)
+        words = fixture.flags(output, *flags, "--max_steps", 1000, "--rehearse", ranks=ranks, width=128)
+        # Files of ranks that share memory would meet the limit before the model does.
+        result = limited(fixture, [*words, "--ddp_backend", "gloo"], resource.RLIMIT_FSIZE, most)
+        ended_before_training(result, output, 7, ["the rehearsal of the last model failed", "nothing was trained yet", "try:"])
+        if os.path.exists(os.path.join(output, ".model.tmp")):
+            raise SystemExit(f"{name}: it left what it wrote")
+    output = os.path.join(fixture.folder, "enough")
+    result = fixture.call(*fixture.flags(output, *never, "--max_steps", 2, "--rehearse"))
+    if "Rehearsed the last model in" not in result.stderr:
+        raise SystemExit(result.stderr)
 
 
 def scenario_an_evaluation_without_memory_ends_the_run_before_it_begins(fixture):

@@ -438,6 +438,30 @@ TrainerResume Checkpointer::load_trainer_state(const std::string& checkpoint) {
 
 void Checkpointer::export_model(const std::string& folder) {
   const std::string staging = folder + '/' + std::string(storage::kModelStaging);
+  const auto records = stage_model(folder, staging);
+  std::optional<Error> failure = attempt([&] {
+    if (nodes_.several()) spread_files(communicator_, nodes_, records, staging, files_);
+  });
+  if (commits() && !failure) failure = attempt([&] { publish_model(records.front(), staging, folder); });
+  check_collective_status(communicator_, failure, "write the model");
+}
+
+void Checkpointer::rehearse_model(const std::string& folder) {
+  const std::string staging = folder + '/' + std::string(storage::kModelStaging);
+  const auto remove = [&] {
+    if (commits()) storage::try_to_remove(files_, staging);  // what stays goes when the model is written
+  };
+  try {
+    stage_model(folder, staging);
+  } catch (...) {
+    remove();
+    throw;
+  }
+  remove();
+}
+
+std::vector<std::vector<storage::FileRecord>> Checkpointer::stage_model(const std::string& folder,
+                                                                        const std::string& staging) {
   std::optional<storage::StagedFiles> staged;
   std::optional<Error> failure;
   if (commits()) {
@@ -459,12 +483,7 @@ void Checkpointer::export_model(const std::string& folder) {
     });
   }
   check_collective_status(communicator_, failure, "write the model");
-  const auto records = join_records(staged ? staged->records() : std::vector<storage::FileRecord>());
-  failure = attempt([&] {
-    if (nodes_.several()) spread_files(communicator_, nodes_, records, staging, files_);
-  });
-  if (commits() && !failure) failure = attempt([&] { publish_model(records.front(), staging, folder); });
-  check_collective_status(communicator_, failure, "write the model");
+  return join_records(staged ? staged->records() : std::vector<storage::FileRecord>());
 }
 
 void Checkpointer::publish_model(const std::vector<storage::FileRecord>& records, const std::string& staging,

@@ -115,7 +115,13 @@ class Checkpointer {
   // The plain transformers folder, each file replaced atomically.
   void export_model(const std::string& folder);
 
+  // What export_model writes, into the same staging folder, which is then removed.
+  void rehearse_model(const std::string& folder);
+
  private:
+  // Writes the model's files into `staging` below `folder`; what every rank wrote, by rank.
+  std::vector<std::vector<storage::FileRecord>> stage_model(const std::string& folder,
+                                                            const std::string& staging);
   struct Save;
   std::unique_ptr<Save> open_save(const CheckpointContents& contents, AfterCommit after);
   std::optional<Error> write_files(const CheckpointContents& contents, SaveTarget& target);

@@ -3,6 +3,7 @@
 #include "hftrain/base/text.h"
 #include "hftrain/plan/describe.h"
 #include "hftrain/plan/rank_memory.h"
+#include "hftrain/plan/rehearsed.h"
 #include "hftrain/plan/text_table.h"
 #include "hftrain/tasks/task_table.h"
 
@@ -389,8 +390,7 @@ std::string describe_plan(const RunPlan& plan, const Topology& topology,
                              {"logging", interval_text(plan.logging.interval)},
                              {"evaluation", evaluation_text(plan)},
                              {"saving", saving_text(plan.saving)}});
-    if (plan.rehearse)
-      rows.push_back({"rehearsal", "one evaluation batch and one save before the first update"});
+    if (plan.rehearse) rows.push_back({"rehearsal", describe(rehearsed(plan)) + " before the first update"});
   }
   if (plan.plugin) rows.push_back({"plug-in", plan.plugin->name + ", " + plan.plugin->path});
   rows.insert(rows.end(), {{"memory", memory_text(plan)},

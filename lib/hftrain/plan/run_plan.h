@@ -347,7 +347,7 @@ struct RunPlan {
   std::string hftrain_version;
   std::string output_dir;  // absolute
   bool do_train = true, do_eval = false, do_predict = false;
-  bool rehearse = false;  // one evaluation batch and one save before the first update
+  bool rehearse = false;  // before the first update, what comes only now and then (rehearsed.h)
   uint64_t seed = 42;
   bool full_determinism = false;
   int64_t empty_cache_steps = 0;  // updates from one emptying of the allocator's cache to the next; 0: never

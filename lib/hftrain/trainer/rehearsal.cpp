@@ -1,9 +1,10 @@
-// Trainer: one evaluation batch and one save before the first update.
+// Trainer: what comes now and then, tried before the first update.
 #include <cstdio>
 #include <functional>
 
 #include "hftrain/base/error.h"
 #include "hftrain/checkpoint/collective_status.h"
+#include "hftrain/plan/rehearsed.h"
 #include "hftrain/runtime/random_state.h"
 #include "hftrain/runtime/translate.h"
 #include "hftrain/trainer/trainer.h"
@@ -42,22 +43,20 @@ void try_out(const std::string& what, const std::string& hint, const std::functi
 }  // namespace
 
 void Trainer::rehearse() {
-  const bool evaluates = plan_.data.validation && (plan_.evaluation.interval.strategy != "no" ||
-                                                   plan_.evaluation.on_start || plan_.evaluation.at_end);
-  const bool saves = plan_.saving.interval.strategy != "no";
+  const plan::Rehearsed parts = plan::rehearsed(plan_);
   const double begin = monotonic_seconds();
   const PhaseClock::Span span = clock_.span("rehearse");
   const runtime::RandomState random =
       runtime::capture_random_state(*context_.device_runtime, context_.device);
   const State state = state_;
-  if (evaluates) rehearse_evaluation();
-  if (saves) rehearse_save();
+  if (parts.evaluation) rehearse_evaluation();
+  if (parts.save) rehearse_save();
+  if (parts.model) rehearse_model();
   state_ = state;
   runtime::restore_random_state(random, *context_.device_runtime, context_.device);
-  if (!speaks() || !(evaluates || saves)) return;
-  const std::string what = std::string(evaluates ? "one evaluation batch" : "") +
-                           (evaluates && saves ? " and " : "") + (saves ? "one save" : "");
-  events_.message(LogLevel::kInfo, "Rehearsed " + what + " in " + seconds_text(monotonic_seconds() - begin) +
+  if (!speaks()) return;
+  events_.message(LogLevel::kInfo, "Rehearsed " + plan::describe(parts) + " in " +
+                                       seconds_text(monotonic_seconds() - begin) +
                                        " s; nothing is kept of them");
 }
 
@@ -71,6 +70,13 @@ void Trainer::rehearse_save() {
   events_.set_phase(WorkPhase::kSaving);
   try_out("a save", "free memory or room on the disk; --rehearse false goes without",
           [&] { checkpointer_->rehearse(checkpoint_contents()); });
+}
+
+// Written at the end of every run, whatever is saved before: at hour 40 it would be lost with all that was trained.
+void Trainer::rehearse_model() {
+  events_.set_phase(WorkPhase::kSaving);
+  try_out("the last model", "free memory or room on the disk; --rehearse false goes without",
+          [&] { checkpointer_->rehearse_model(plan_.output_dir); });
 }
 
 }  // namespace hftrain::trainer

@@ -91,6 +91,7 @@ class Trainer {
   void rehearse();
   void rehearse_evaluation();
   void rehearse_save();
+  void rehearse_model();
   std::unique_ptr<BatchSource> open_training_data();
   std::unique_ptr<BatchLoader> open_planned_data();
   void begin_epoch_again(BatchSource& loader);

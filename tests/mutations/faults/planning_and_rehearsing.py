@@ -62,6 +62,11 @@ fault("the rehearsal of a save writes nothing",
       tests=["runs: rehearsal: a save that cannot be written ends the run before it begins"],
       says=r"trained: True|expected 7")
 
+fault("the rehearsal of the last model writes nothing",
+      "lib/hftrain/trainer/rehearsal.cpp", "[&] { checkpointer_->rehearse_model(plan_.output_dir); }", "[] {}",
+      tests=["runs: rehearsal: a model that only the end would write is tried too"],
+      says=r"trained: True|expected 7")
+
 fault("the rehearsal of an evaluation evaluates nothing",
       "lib/hftrain/trainer/rehearsal.cpp", "[&] { evaluator_->rehearse(evaluation_request({data::Split::kValidation}, /*writes=*/false)); }", "[] {}",
       tests=["runs: rehearsal: an evaluation without memory ends the run before it begins"],

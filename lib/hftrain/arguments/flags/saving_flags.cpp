@@ -30,7 +30,8 @@ std::vector<Flag> saving_flags() {
        .ours = true},
       {.name = "rehearse",
        .slot = at<&Arguments::saving, &SavingArguments::rehearse>,
-       .help = "Before the first update try one evaluation batch and one save, verified and removed.",
+       .help = "Before the first update try one evaluation batch, one save and the model of the end, which "
+               "leave nothing.",
        .note = "Unset: when the plan expects the run to take more than an hour. Changes nothing of the run.",
        .common = true,
        .ours = true},
