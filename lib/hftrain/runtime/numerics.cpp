@@ -18,8 +18,8 @@ void set_library_environment(const Numerics& numerics) {
   if (::getenv("PYTORCH_CUDA_ALLOC_CONF") == nullptr)
     set_unless_given("PYTORCH_ALLOC_CONF", "expandable_segments:True");
   // Comm's watch aborts a collective that fails, names it and keeps the rank from going on with garbage. LibTorch's own would abort
-  // it, too, and one that it aborted first would count as over; what it would throw of a device that failed nobody catches, so that
-  // the rank were gone before it has said why. No flight recorder files are written beside the run.
+  // it, too, and one that it aborted first would count as over; nobody catches what it would throw of a device that failed, and the
+  // rank would be gone before it has said why. No flight recorder files are written beside the run.
   set_unless_given("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0");
   set_unless_given("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0");
   set_unless_given("TORCH_NCCL_ENABLE_MONITORING", "1");
