@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""scripts/test from its first line to its last, in a copy whose tools are stand-ins: what they find is counted and said, and a line of
+the script that is no command ends it. Builds nothing."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from runs import expect
+
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+
+# What ctest leaves: one test that passed, one of $CTEST_STATUS, one that was skipped.
+CTEST = """for word; do [[ $before == --output-junit ]] && file=$word; before=$word; done
+failed=0; [[ $CTEST_STATUS == fail ]] && failed=1
+cat > "$file" <<END
+<testsuite
+\ttests="3"
+\tfailures="$failed"
+\tdisabled="0"
+\tskipped="1">
+<testcase name="good" status="run"/>
+<testcase name="second" status="$CTEST_STATUS"/>
+<testcase name="left out" status="notrun"><skipped/><system-out>SKIPPED: no such machine</system-out></testcase>
+</testsuite>
+END
+[[ -n $UNSTEADY ]] && echo '2/3 Test #2: second ........***Failed'
+exit $failed"""
+LINT = 'echo "$LINT_SAYS"; exit "$LINT_STATUS"'
+
+
+def write_program(path, text):
+    path.write_text("#!/usr/bin/env bash\n" + text + "\n")
+    path.chmod(0o755)
+
+
+def make_tree(folder):
+    """A checkout with the scripts as they are and nothing behind them."""
+    shutil.copytree(SCRIPTS, folder / "scripts", ignore=shutil.ignore_patterns("bench"))
+    write_program(folder / "scripts/setup", "exit 0")
+    write_program(folder / "scripts/lint", LINT)
+    tools = folder / "tools"
+    tools.mkdir()
+    for name in ("cmake", "ninja", "git"):
+        write_program(tools / name, "exit 0")
+    write_program(tools / "clang-format", 'exit "$FORMAT_STATUS"')
+    write_program(tools / "ctest", CTEST)
+
+
+def run(folder, **environment):
+    given = {"CTEST_STATUS": "run", "UNSTEADY": "", "LINT_SAYS": "nothing found", "LINT_STATUS": "0", "FORMAT_STATUS": "0"}
+    path = f"{folder}/tools:{os.environ['PATH']}"
+    return subprocess.run([folder / "scripts/test", "--repeat", "until-pass:2"], text=True, capture_output=True, timeout=60,
+                          env={**os.environ, "PATH": path, "XDG_CACHE_HOME": str(folder / "cache"), **given, **environment})
+
+
+def expect_ending(result, status, count, *said):
+    printed = result.stdout + result.stderr
+    expect(result.returncode == status, f"ends with {status}", printed)
+    expect(result.stdout.splitlines()[-1] == count, count, printed)
+    expect("command not found" not in printed, "every line is a command", printed)
+    for words in said:
+        expect(words in printed, words, printed)
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="hftrain-test-script-") as name:
+        folder = pathlib.Path(name)
+        make_tree(folder)
+        skipped = "skipped: left out: no such machine"
+        expect_ending(run(folder), 0, "4 passed, 0 failed", skipped, "check format: passed", "check lint: passed")
+        expect_ending(run(folder, CTEST_STATUS="fail"), 1, "3 passed, 1 failed", skipped, "failed: second: ")
+        expect_ending(run(folder, UNSTEADY="1"), 0, "4 passed, 0 failed", "unsteady: second: ")
+        expect_ending(run(folder, LINT_STATUS="1", LINT_SAYS="a finding"), 1, "3 passed, 1 failed", "check lint: FAILED; it found:", "a finding")
+        expect_ending(run(folder, FORMAT_STATUS="1"), 1, "3 passed, 1 failed", "check format: FAILED")
+        print("ok")
+
+
+if __name__ == "__main__":
+    main()
