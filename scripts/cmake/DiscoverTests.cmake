@@ -2,8 +2,8 @@
 #   -D PROGRAM=path -D MODULE=name -D LABELS=a,b -D OUTPUT=file.cmake
 # Every tag of a case ([process], [gpu], …) becomes a label; a case that ends with 77 counts as skipped (tests/support/skip.h).
 # Threads of LibTorch that wait for each other sleep: where other tests have the cores, tests of two threads that spin take fifty
-# times as long. A case tagged [alone], whose deadlines a busy machine could break, runs beside no other. A case that holds no
-# assertion, and a name that finds no case, fail.
+# times as long. A case tagged [alone], whose deadlines a busy machine could break, takes 64 of ctest's slots, so it runs beside no
+# other unless -j has twice as many (scripts/test). A case that holds no assertion, and a name that finds no case, fail.
 function(run_program RESULT)
   execute_process(COMMAND "${PROGRAM}" ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE status)
   if(NOT status MATCHES "^[0-9]+$")  # Catch2 2 returns the number of cases from a listing
@@ -42,7 +42,7 @@ foreach(name IN LISTS names)
   string(REGEX REPLACE "[<>]" "" labels "${labels}")
   set(alone "")
   if(";${labels};" MATCHES ";alone;")
-    set(alone "RUN_SERIAL ON ")
+    set(alone "PROCESSORS 64 ")
   endif()
   if(name MATCHES "[<>]")
     message(FATAL_ERROR "${PROGRAM}: the name of a test must not contain brackets: ${name}")

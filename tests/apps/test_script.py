@@ -11,8 +11,13 @@ from runs import expect
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 
-# What ctest leaves: one test that passed, one of $CTEST_STATUS, one that was skipped.
-CTEST = """for word; do [[ $before == --output-junit ]] && file=$word; before=$word; done
+# What ctest leaves: one test that passed, one of $CTEST_STATUS, one that was skipped; of those that run alone, one that passed.
+CTEST = """for word; do [[ $before == --output-junit ]] && file=$word; [[ $before == -L ]] && label=$word; before=$word; done
+if [[ $label == '^alone$' ]]; then
+  printf '<testsuite\\n\\ttests="1"\\n\\tfailures="0"\\n\\tdisabled="0"\\n\\tskipped="0">' > "$file"
+  echo '<testcase name="lonely" status="run"/></testsuite>' >> "$file"
+  exit 0
+fi
 failed=0; [[ $CTEST_STATUS == fail ]] && failed=1
 cat > "$file" <<END
 <testsuite
@@ -48,10 +53,10 @@ def make_tree(folder):
     write_program(tools / "ctest", CTEST)
 
 
-def run(folder, **environment):
+def run(folder, *options, **environment):
     given = {"CTEST_STATUS": "run", "UNSTEADY": "", "LINT_SAYS": "nothing found", "LINT_STATUS": "0", "FORMAT_STATUS": "0"}
     path = f"{folder}/tools:{os.environ['PATH']}"
-    return subprocess.run([folder / "scripts/test", "--repeat", "until-pass:2"], text=True, capture_output=True, timeout=60,
+    return subprocess.run([folder / "scripts/test", "--repeat", "until-pass:2", *options], text=True, capture_output=True, timeout=60,
                           env={**os.environ, "PATH": path, "XDG_CACHE_HOME": str(folder / "cache"), **given, **environment})
 
 
@@ -69,11 +74,12 @@ def main():
         folder = pathlib.Path(name)
         make_tree(folder)
         skipped = "skipped: left out: no such machine"
-        expect_ending(run(folder), 0, "4 passed, 0 failed", skipped, "check format: passed", "check lint: passed")
-        expect_ending(run(folder, CTEST_STATUS="fail"), 1, "3 passed, 1 failed", skipped, "failed: second: ")
-        expect_ending(run(folder, UNSTEADY="1"), 0, "4 passed, 0 failed", "unsteady: second: ")
-        expect_ending(run(folder, LINT_STATUS="1", LINT_SAYS="a finding"), 1, "3 passed, 1 failed", "check lint: FAILED; it found:", "a finding")
-        expect_ending(run(folder, FORMAT_STATUS="1"), 1, "3 passed, 1 failed", "check format: FAILED")
+        expect_ending(run(folder), 0, "5 passed, 0 failed", skipped, "check format: passed", "check lint: passed")
+        expect_ending(run(folder, CTEST_STATUS="fail"), 1, "4 passed, 1 failed", skipped, "failed: second: ")
+        expect_ending(run(folder, "-LE", "slow"), 0, "4 passed, 0 failed", skipped)
+        expect_ending(run(folder, UNSTEADY="1"), 0, "5 passed, 0 failed", "unsteady: second: ")
+        expect_ending(run(folder, LINT_STATUS="1", LINT_SAYS="a finding"), 1, "4 passed, 1 failed", "check lint: FAILED; it found:", "a finding")
+        expect_ending(run(folder, FORMAT_STATUS="1"), 1, "4 passed, 1 failed", "check format: FAILED")
         print("ok")
 
 
