@@ -2,12 +2,13 @@
 """Tokens a second of `hftrain generate` against transformers' generate, by turns, on the same folder and prompts.
 
   generation_speed.py [--shapes tiny-gpt2 tiny-llama gpt2-124m] [--batches 1 8] [--tokens 64] [--prompt_tokens 16] [--beams 1] [--threads N]
-                [--times 4] [--runs 5]
+                [--guesses N] [--times 4] [--runs 5]
 
 Both sides have opened the model when the clock starts; every text has as many tokens as it may, and a batch is asked for --times in a
 turn. Ours is the built program, begun anew for each turn, whose own figure is taken (`seconds` of --json: from the first prompt read
 to the last token, all that is done for the first time in a process included); theirs is a process that stays and has been asked
-before, in evaluation and inference mode. Float32, without sampling; tokens are compared, too.
+before, in evaluation and inference mode. Float32, without sampling; tokens are compared, too. --guesses: --prompt_lookup_num_tokens of
+our side, whose gain is that of texts that repeat themselves; how often the model was called for a token is shown.
 """
 import argparse
 import json
@@ -60,12 +61,14 @@ class Peer:
         self.process.wait()
 
 
-def ours(folder, prompts, options):
-    said = fixtures.run([fixtures.HFTRAIN, "generate", "--model_name_or_path", folder, "--use_cpu", "--json", "--max_new_tokens",
+def ours(folder, prompts, options, calls):
+    guesses = ["--prompt_lookup_num_tokens", str(options.guesses)] if options.guesses else []
+    said = fixtures.run([fixtures.HFTRAIN, "generate", "--model_name_or_path", folder, "--use_cpu", "--json", *guesses, "--max_new_tokens",
                          str(options.tokens), "--min_new_tokens", str(options.tokens), "--num_beams", str(options.beams),
                          "--batch_size", str(len(prompts)), "--prompt", *(prompts * options.times)],
                         env={**os.environ, "OMP_NUM_THREADS": str(options.threads)})
     document = json.loads(said.stdout)
+    calls.append(document["steps"])
     return document["seconds"], [one["ids"] for one in document["generations"]]
 
 
@@ -86,7 +89,7 @@ def prompts_of(folder, text, count, tokens):
 
 def measure(folder, text, batch, options):
     prompts = prompts_of(folder, text, batch, options.prompt_tokens)
-    peer, seen = Peer(folder, options.threads), {}
+    peer, seen, calls = Peer(folder, options.threads), {}, []
 
     def side(name, ask):
         def run():
@@ -96,13 +99,13 @@ def measure(folder, text, batch, options):
 
     try:
         taken, whole = turns.take(
-            {"ours": side("ours", lambda: ours(folder, prompts, options)),
+            {"ours": side("ours", lambda: ours(folder, prompts, options, calls)),
              "transformers": side("transformers", lambda: peer.ask(prompts, options))},
             options.runs, show=lambda value: f"{value:.1f} tokens/s", warm_up=1, change_sides=True)
     finally:
         peer.end()
     same = seen.get("ours") == seen.get("transformers")
-    return taken, whole, same
+    return taken, whole, same, calls[-1] / (options.times * options.tokens) if calls else float("nan")
 
 
 def main():
@@ -113,6 +116,7 @@ def main():
     parser.add_argument("--prompt_tokens", type=int, default=16)
     parser.add_argument("--beams", type=int, default=1)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--guesses", type=int, default=0)
     parser.add_argument("--times", type=int, default=4)
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
@@ -123,10 +127,11 @@ def main():
         for shape in options.shapes:
             folder = fixtures.model_folder(scratch, shape, words)
             for batch in options.batches:
-                taken, whole, same = measure(folder, text, batch, options)
+                taken, whole, same, calls = measure(folder, text, batch, options)
                 complete = complete and whole
                 print(f"{shape}, batch {batch}, {options.beams} beams: "
-                      f"{turns.sides_text(taken, lambda value: f'{value:.0f} tokens/s')}; tokens {'agree' if same else 'differ'}", flush=True)
+                      f"{turns.sides_text(taken, lambda value: f'{value:.0f} tokens/s')}; tokens {'agree' if same else 'differ'}, "
+                      f"{calls:.2f} calls of our model a token of a text", flush=True)
     return 0 if complete else 1
 
 
