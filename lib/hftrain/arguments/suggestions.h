@@ -13,11 +13,12 @@ namespace hftrain::arguments {
 // What other trainers and people call a flag.
 std::span<const Synonym> flag_synonyms();
 
-// At most three names of flags, the likeliest first. `written` is without leading dashes.
+// At most three names of flags, the likeliest first; never one that is refused. `written` is without leading
+// dashes.
 std::vector<std::string> suggest_flags(std::string_view written);
 
-// What to do about an unknown flag or key: "did you mean --a or --b?" with `prefix` before each name, or
-// where all of them are listed.
+// What to do about an unknown flag, or, with an empty `prefix`, about a key of a file: "did you mean --a or
+// --b?" with `prefix` before each name, or where all of them are listed.
 std::string hint_for_unknown(std::string_view written, std::string_view prefix);
 
 }  // namespace hftrain::arguments

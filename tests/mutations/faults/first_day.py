@@ -22,14 +22,26 @@ fault("CPU ranks count where there are GPUs, and nowhere else",
       says=r'"--cpu_ranks", "3"\}, machine\(0\)\) == 3')
 
 fault("words that people use lead nowhere",
-      "lib/hftrain/base/suggest.cpp", "take_synonyms([&](std::string_view word) { return squeezed(word) == written_.squeezed; });", "",
+      "lib/hftrain/base/suggest.cpp", "take_synonyms([&](std::string_view word) { return squeezed(word) == letters; });", "",
       tests=["arguments: the words that people use lead to the flag"],
       says=r"REQUIRE_FALSE\( names\.empty|names\.front\(\) == flag")
 
 fault("parts of names lead nowhere",
-      "lib/hftrain/base/suggest.cpp", "if (found_.empty()) take_names([&](const Name& name) { return unsaid(name.words); });", "",
+      "lib/hftrain/base/suggest.cpp", "if (found_.empty()) take_longer_names();", "",
       tests=["arguments: the words that people use lead to the flag"],
       says=r"REQUIRE_FALSE\( names\.empty")
+
+fault("a slip of the hand leads to a flag that is refused",
+      "lib/hftrain/arguments/suggestions.cpp", "    if (flag.support.status == Support::kRefused) continue;\n", "",
+      tests=["arguments: nobody is led to a flag that is refused, whatever was written of its name"],
+      says=r"support\.status != Support::kRefused")
+
+fault("a word whose letters are near to a flag's is taken for it",
+      "lib/hftrain/base/suggest.cpp", "return is_near && are_slips_of_words(written_.words, name.words) ? distance : kNo;",
+      "return is_near && (true || are_slips_of_words(written_.words, name.words)) ? distance : kNo;",
+      tests=["arguments: a word that is near to a flag by its letters alone leads nowhere",
+             "base: another letter in a short word is another word, and a lost or doubled one is a slip"],
+      says=r"empty\(\)")
 
 fault("a model without a position limit has no block size",
       "lib/hftrain/plan/resolve_data.cpp", "if (positions <= 0)  // no limit\n    return std::min(kLargestDefaultBlock, model.tokenizer_max_length.value_or(kLargestDefaultBlock));",
