@@ -16,6 +16,8 @@ namespace hftrain::front {
 namespace {
 
 constexpr SmokeLength kSmallModel = {60, 20}, kNamedModel = {6, 2};
+constexpr SmokeLength kShortest = {6, 2}, kShortestOfNamedModel = {3, 1};
+constexpr int64_t kMostAccumulated = 4;  // micro-batches of an update
 constexpr int64_t kMostTrainingSamples = 2000, kMostEvaluationSamples = 200;
 constexpr std::array<TrackerPlace, 3> kTrackerPlaces = {
     {{"wandb", "WANDB_DIR"}, {"trackio", "TRACKIO_DIR"}, {"mlflow", "MLFLOW_TRACKING_URI"}}};
@@ -25,6 +27,15 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.size() < 6 && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
+// As many micro-batches as without accumulation, as far as there are updates enough to kill a rank between.
+SmokeLength length_of(bool named_model, int64_t accumulated) {
+  const SmokeLength whole = named_model ? kNamedModel : kSmallModel;
+  const SmokeLength shortest = named_model ? kShortestOfNamedModel : kShortest;
+  const int64_t thirds = whole.first_save / accumulated;
+  const int first_save = std::max(shortest.first_save, static_cast<int>(thirds));
+  return {3 * first_save, first_save};
+}
+
 class Setting {
  public:
   Setting(const arguments::ParseOutcome& parsed, int gpus)
@@ -32,6 +43,7 @@ class Setting {
 
   SmokeSetting make() {
     name_what_is_missing();
+    cut_accumulation();
     cut_samples();
     cut_length();
     cut_evaluation();
@@ -53,21 +65,28 @@ class Setting {
     setting_.notices.push_back(parsed_.origins.describe(flag) + " is " + value + " here: " + why);
     set(flag, value);
   }
+  // Told of only where the configuration says otherwise.
+  void fix(const char* flag, const std::string& value, bool differs, const std::string& why) {
+    if (differs) return replace(flag, value, why);
+    set(flag, value);
+  }
 
   void name_what_is_missing() {
     const arguments::ModelArguments& model = arguments_.model;
     setting_.named_model = model.model_name_or_path || model.config_name || model.model_type;
-    setting_.length = setting_.named_model ? kNamedModel : kSmallModel;
     setting_.makes_data = arguments_.data.train_file.empty() && !arguments_.data.dataset_name;
     setting_.task = plan::task_row(parsed_).task;
     refuse_rows_of_others();
     const bool reads_text = setting_.task != tasks::Task::kImageClassification;
     setting_.makes_tokenizer = reads_text && !model.tokenizer_name && !model.model_name_or_path;
     setting_.restarts = static_cast<int>(arguments_.launch.max_restarts);
-    if (!setting_.named_model) {
-      const std::vector<std::string> small = sample_model_flags(setting_.task, arguments_);
-      setting_.flags.insert(setting_.flags.end(), small.begin(), small.end());
-    }
+    if (setting_.named_model) return;
+    setting_.makes_weights = arguments_.adapter.use_peft;
+    if (!setting_.makes_weights) add(sample_model_flags(setting_.task));
+    add(sample_length_flags(setting_.task, arguments_));
+  }
+  void add(const std::vector<std::string>& words) {
+    setting_.flags.insert(setting_.flags.end(), words.begin(), words.end());
   }
 
   void refuse_rows_of_others() const {
@@ -78,14 +97,30 @@ class Setting {
         .hint("--train_file FILE, with some rows of it");
   }
 
-  // Rows of text are cut to some megabytes when they are copied; of others there is a number.
+  // Of accumulation that stands in another place, too, one number would contradict the other: those runs have fewer
+  // updates only.
+  void cut_accumulation() {
+    const arguments::ParallelArguments& parallel = arguments_.parallel;
+    const bool stands_elsewhere =
+        parallel.deepspeed || parallel.sharding.strategy || parallel.accelerator_config;
+    int64_t accumulated = arguments_.batch.gradient_accumulation_steps;
+    if (accumulated > kMostAccumulated && !stands_elsewhere) {
+      accumulated = kMostAccumulated;
+      replace("gradient_accumulation_steps", std::to_string(accumulated), "the check is to be short");
+    }
+    setting_.length = length_of(setting_.named_model, accumulated);
+  }
+
+  // Rows of text are cut to some megabytes when they are copied, and few are made; of others there is a number.
   void cut_samples() {
     const bool of_text = setting_.task == tasks::Task::kCausalLm || setting_.task == tasks::Task::kMaskedLm;
     const bool copied = of_text && !arguments_.data.dataset_name;
-    if (setting_.makes_data || copied) return;
     const auto most = [&](const char* flag, const std::optional<int64_t>& asked, int64_t samples) {
       if (!asked || *asked > samples) set(flag, std::to_string(samples));
     };
+    if (setting_.makes_data && arguments_.run.do_predict)
+      most("max_predict_samples", arguments_.data.max_predict_samples, kMostEvaluationSamples);
+    if (setting_.makes_data || copied) return;
     most("max_train_samples", arguments_.data.max_train_samples, kMostTrainingSamples);
     most("max_eval_samples", arguments_.data.max_eval_samples, kMostEvaluationSamples);
     most("max_predict_samples", arguments_.data.max_predict_samples, kMostEvaluationSamples);
@@ -94,11 +129,7 @@ class Setting {
   void cut_length() {
     const std::string first = std::to_string(setting_.length.first_save);
     set("smoke", "false");
-    if (given("do_train") && !arguments_.run.do_train) {
-      replace("do_train", "true", "a check trains");
-    } else {
-      set("do_train", "true");
-    }
+    fix("do_train", "true", given("do_train") && !arguments_.run.do_train, "a check trains");
     set("max_steps", std::to_string(setting_.length.steps));
     set("save_strategy", "steps");
     set("save_steps", first);
@@ -111,11 +142,8 @@ class Setting {
     if (arguments_.evaluation.eval_strategy == "no") return;
     set("eval_strategy", "steps");
     set("eval_steps", std::to_string(setting_.length.first_save));
-    if (arguments_.evaluation.eval_delay.value_or(0) > 0) {
-      replace("eval_delay", "0", "the check is shorter than that may be");
-    } else {
-      set("eval_delay", "0");
-    }
+    fix("eval_delay", "0", arguments_.evaluation.eval_delay.value_or(0) > 0,
+        "the check is shorter than that may be");
     if (arguments_.evaluation.eval_strategy == "epoch" || arguments_.saving.save_strategy == "epoch")
       setting_.notices.push_back("what happens at the end of an epoch happens after every " +
                                  std::to_string(setting_.length.first_save) + " updates here");
@@ -185,7 +213,7 @@ class Setting {
     setting_.notices.push_back(parsed_.origins.describe("report_to") + " is " + join(kept, " ") +
                                " here: env says where the others keep their runs, and a check is none");
     setting_.flags.emplace_back("--report_to");
-    setting_.flags.insert(setting_.flags.end(), kept.begin(), kept.end());
+    add(kept);
   }
 
   const arguments::ParseOutcome& parsed_;

@@ -23,6 +23,7 @@ struct SmokeSetting {
   SmokeLength length;
   tasks::Task task = tasks::Task::kCausalLm;
   bool named_model = false;          // the configuration names one
+  bool makes_weights = false;        // it names none, and wants an adapter, which stands beside some
   bool makes_data = false;           // it names no training data
   bool makes_tokenizer = false;      // it names none, and the task reads text
   int restarts = 0;                  // that the run makes by itself

@@ -1,8 +1,14 @@
 #include "launcher/front/smoke_sample.h"
 
+#include <map>
+#include <random>
+#include <string_view>
+#include <utility>
+
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
 #include "hftrain/data/sample_classes.h"
 #include "hftrain/data/sample_images.h"
 #include "hftrain/data/sample_instructions.h"
@@ -10,6 +16,9 @@
 #include "hftrain/data/sample_sequences.h"
 #include "hftrain/data/sample_tags.h"
 #include "hftrain/data/sample_text.h"
+#include "hftrain/storage/file_system.h"
+#include "hftrain/storage/model_folder.h"
+#include "hftrain/storage/safetensors_writer.h"
 #include "hftrain/tasks/task_table.h"
 #include "hftrain/tokenizer/tokenizer_training.h"
 
@@ -77,10 +86,8 @@ std::string small_config(Task task) {
   }
 }
 
-}  // namespace
-
-std::vector<std::string> write_sample_data(Task task, const arguments::Arguments& asked,
-                                           const std::string& folder) {
+std::vector<std::string> write_training_data(Task task, const arguments::Arguments& asked,
+                                             const std::string& folder) {
   switch (task) {
     case Task::kInstructionTuning:
       return {"--train_file", write_rows(folder, data::sample_instructions(kSampleSeed, kSampleBytes))};
@@ -104,6 +111,39 @@ std::vector<std::string> write_sample_data(Task task, const arguments::Arguments
   }
 }
 
+// Numbers of the size that the parameter begins with; which ones is of no use to a check.
+class SampleWeights {
+ public:
+  std::string_view bytes_of(const architectures::ParameterSpec& spec) {
+    numbers_.resize(static_cast<size_t>(spec.numel()));
+    for (float& number : numbers_) number = number_of(spec.init);
+    return {reinterpret_cast<const char*>(numbers_.data()), numbers_.size() * sizeof(float)};
+  }
+
+ private:
+  float number_of(const architectures::Init& init) {
+    using architectures::InitKind;
+    if (init.kind == InitKind::kZeros) return 0;
+    if (init.kind == InitKind::kOnes) return 1;
+    if (init.kind == InitKind::kConstant) return static_cast<float>(init.std);
+    const double chance = static_cast<double>(random_()) / static_cast<double>(std::mt19937_64::max());
+    return static_cast<float>(init.std * (2 * chance - 1));
+  }
+
+  std::mt19937_64 random_{kSampleSeed};
+  std::vector<float> numbers_;
+};
+
+}  // namespace
+
+std::vector<std::string> write_sample_data(Task task, const arguments::Arguments& asked,
+                                           const std::string& folder) {
+  std::vector<std::string> flags = write_training_data(task, asked, folder);
+  const std::string rows = flags[1];
+  if (asked.run.do_predict && asked.data.test_file.empty()) flags.insert(flags.end(), {"--test_file", rows});
+  return flags;
+}
+
 std::string write_sample_tokenizer(Task task, const std::string& folder) {
   const tokenizer::TokenizerTraining training = {
       .kind = writes_text(task) ? tokenizer::TokenizerKind::kBpe : tokenizer::TokenizerKind::kWordPiece,
@@ -115,9 +155,12 @@ std::string write_sample_tokenizer(Task task, const std::string& folder) {
   return place;
 }
 
-std::vector<std::string> sample_model_flags(Task task, const arguments::Arguments& asked) {
-  std::vector<std::string> flags = {"--model_type", family_with(tasks::row_of(task).head),
-                                    "--config_overrides", small_config(task)};
+std::vector<std::string> sample_model_flags(Task task) {
+  return {"--model_type", family_with(tasks::row_of(task).head), "--config_overrides", small_config(task)};
+}
+
+std::vector<std::string> sample_length_flags(Task task, const arguments::Arguments& asked) {
+  std::vector<std::string> flags;
   const auto add = [&](const char* flag, const char* value, bool was_asked) {
     if (!was_asked) flags.insert(flags.end(), {flag, value});
   };
@@ -135,6 +178,29 @@ std::vector<std::string> sample_model_flags(Task task, const arguments::Argument
   if (task == Task::kQuestionAnswering)
     add("--doc_stride", "16", data.doc_stride != arguments::DataArguments().doc_stride);
   return flags;
+}
+
+std::string write_sample_model(Task task, const std::string& folder) {
+  const architectures::Head head = tasks::row_of(task).head;
+  const auto model = architectures::Architecture::from_scratch(family_with(head), small_config(task), head);
+  std::vector<storage::TensorEntry> entries;
+  std::map<std::string, const architectures::ParameterSpec*> by_name;
+  for (const architectures::ParameterSpec& spec : model->parameters().parameters) {
+    if (spec.head || spec.buffer) continue;
+    entries.push_back({spec.name, storage::DType::kF32, spec.shape});
+    by_name[spec.name] = &spec;
+  }
+  const std::string place = folder + "/model";
+  create_directories(place);
+  Json config = model->config_json();
+  config.erase("architectures");  // so that nobody looks for a head
+  write_file_atomically(place + "/config.json", dump_json(config));
+  SampleWeights weights;
+  storage::PosixFileSystem files;
+  storage::write_safetensors(
+      files, place + '/' + storage::kWeightsName, std::move(entries),
+      [&](const storage::TensorEntry& entry) { return weights.bytes_of(*by_name.at(entry.name)); });
+  return place;
 }
 
 }  // namespace hftrain::front

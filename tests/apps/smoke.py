@@ -96,6 +96,24 @@ def scenario_every_task(fixture):
            "--eval_strategy", "epoch", "--no_pad_to_max_length")
 
 
+def scenario_an_adapter_and_predictions_without_a_model_and_data(fixture):
+    for task, *more in (["clm"], ["text-classification"], ["image-classification", "--lora_target_modules", "all-linear"]):
+        passes(fixture, "--task", task, "--use_peft", "--do_predict", "--use_cpu", *more)
+        print("  ", task, flush=True)
+    passes(fixture, "--task", "seq2seq", "--do_predict", "--predict_with_generate", "--use_cpu")
+
+
+def scenario_accumulation_does_not_make_it_long(fixture):
+    result = passes(fixture, "--gradient_accumulation_steps", 64, "--use_cpu")
+    if "a run of 15 steps" not in result.stdout or "gradient_accumulation_steps (command line) is 4 here" not in result.stderr:
+        raise SystemExit(f"it is as long as it was, or does not say so:\n{result.stdout}{result.stderr}")
+    folder = pathlib.Path(fixture.folder)
+    (folder / "zero2.json").write_text(json.dumps({"gradient_accumulation_steps": 8, "zero_optimization": {"stage": 2}}))
+    result = passes(fixture, "--deepspeed", folder / "zero2.json", "--gradient_accumulation_steps", 8, "--use_cpu")
+    if "a run of 6 steps" not in result.stdout:
+        raise SystemExit(f"DeepSpeed's accumulation is not counted:\n{result.stdout}")
+
+
 # Stands for hftrain-worker; $2 is the plan, $PLAN a copy of it to spoil.
 WRAPPER = """#!/bin/sh
 PLAN="$2.$RANK"; cp "$2" "$PLAN"; RESUMES=no

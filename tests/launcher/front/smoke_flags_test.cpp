@@ -8,9 +8,13 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/base/text.h"
+#include "hftrain/storage/model_folder.h"
 #include "hftrain/tasks/described_task.h"
 #include "hftrain/tasks/task_table.h"
 #include "launcher/front/smoke_data.h"
+#include "launcher/front/smoke_sample.h"
 #include "support/catch.h"
 #include "support/refusal.h"
 #include "support/temporary_directory.h"
@@ -34,6 +38,10 @@ arguments::ParseOutcome child_of(Words words, int gpus = 0) {
 bool has_notice(const SmokeSetting& setting, const std::string& text) {
   return std::any_of(setting.notices.begin(), setting.notices.end(),
                      [&](const std::string& notice) { return notice.find(text) != std::string::npos; });
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -161,6 +169,91 @@ TEST_CASE("cpu_ranks count in a smoke run as nproc_per_node does, and what is cu
   CHECK(notice({"--config", folder / "six.yaml"}));
   CHECK_FALSE(notice({"--config", folder / "three.yaml"}));
   CHECK_FALSE(notice({"--cpu_ranks", "6"}));
+}
+
+TEST_CASE("updates that accumulate are fewer and accumulate less, with a word") {
+  const auto lengths = [](const Words& words) {
+    const arguments::Arguments child = child_of(words).arguments;
+    return Words{std::to_string(child.batch.gradient_accumulation_steps), std::to_string(child.run.max_steps),
+                 std::to_string(static_cast<int>(child.saving.save_steps))};
+  };
+  CHECK(lengths({"--gradient_accumulation_steps", "2"}) == Words{"2", "30", "10"});
+  CHECK(lengths({"--gradient_accumulation_steps", "64"}) == Words{"4", "15", "5"});
+  const Words named = {"--model_type", "gpt2", "--tokenizer_name", "t", "--gradient_accumulation_steps"};
+  const auto of_named = [&](const char* steps) {
+    Words words = named;
+    words.emplace_back(steps);
+    return lengths(words);
+  };
+  CHECK(of_named("1") == Words{"1", "6", "2"});
+  CHECK(of_named("16") == Words{"4", "3", "1"});
+  const auto notice = [](const char* steps) {
+    return has_notice(smoke_setting(parsed({"--smoke", "--output_dir", "/out", "--train_file", "a.txt",
+                                            "--gradient_accumulation_steps", steps}),
+                                    0),
+                      "gradient_accumulation_steps (command line) is 4 here");
+  };
+  CHECK(notice("64"));
+  CHECK_FALSE(notice("4"));
+}
+
+TEST_CASE("accumulation that another place states as well stays, and the updates are fewer still") {
+  const testing::TemporaryDirectory folder;
+  std::ofstream(folder / "ds.json")
+      << R"({"gradient_accumulation_steps": 16, "zero_optimization": {"stage": 2}})";
+  const arguments::Arguments of_file = child_of({"--deepspeed", folder / "ds.json"}).arguments;
+  CHECK(of_file.batch.gradient_accumulation_steps == 16);
+  CHECK(of_file.run.max_steps == 6);
+  const arguments::Arguments of_config =
+      child_of({"--accelerator_config", R"({"gradient_accumulation_kwargs": {"num_steps": 16}})"}).arguments;
+  CHECK(of_config.batch.gradient_accumulation_steps == 16);
+  CHECK(of_config.run.max_steps == 6);
+}
+
+TEST_CASE("who predicts on rows that are made gets test rows, few of them, unless they are named") {
+  const testing::TemporaryDirectory folder;
+  for (const char* task : {"clm", "text-classification", "image-classification", "translation"}) {
+    INFO(task);
+    const auto flags = [&](const Words& more) {
+      Words words = {"--smoke", "--output_dir", "/out", "--task", task};
+      words.insert(words.end(), more.begin(), more.end());
+      const arguments::ParseOutcome asked = parsed(words);
+      const SmokeSetting setting = smoke_setting(asked, 0);
+      Words all = setting.flags;
+      const Words made = write_sample_data(setting.task, asked.arguments, folder.path());
+      all.insert(all.end(), made.begin(), made.end());
+      return join(all, " ");
+    };
+    CHECK_FALSE(contains(flags({}), "--test_file"));
+    CHECK(contains(flags({"--do_predict"}), "--test_file " + (folder.path())));
+    CHECK(contains(flags({"--do_predict"}), "--max_predict_samples 200"));
+    CHECK_FALSE(contains(flags({"--do_predict", "--test_file", "mine"}), "--test_file"));
+  }
+}
+
+TEST_CASE("an adapter without a named model stands beside one that is written, with weights of its task") {
+  const SmokeSetting setting =
+      smoke_setting(parsed({"--smoke", "--output_dir", "/out", "--train_file", "a.txt", "--use_peft"}), 0);
+  CHECK(setting.makes_weights);
+  CHECK_FALSE(contains(join(setting.flags, " "), "--model_type"));
+  CHECK_FALSE(
+      smoke_setting(parsed({"--smoke", "--output_dir", "/out", "--train_file", "a.txt"}), 0).makes_weights);
+  for (const char* task :
+       {"clm", "mlm", "text-classification", "question-answering", "seq2seq", "image-classification"}) {
+    INFO(task);
+    const testing::TemporaryDirectory folder;
+    const tasks::Task asked = tasks::task_named(task).value();
+    const std::string place = write_sample_model(asked, folder.path());
+    const storage::ModelWeights weights(place);
+    const Json config = read_json_file(place + "/config.json");
+    CHECK_FALSE(architectures::Architecture::head_of(config));
+    const auto model = architectures::Architecture::from_config(config, place, tasks::row_of(asked).head);
+    for (const architectures::ParameterSpec& spec : model->parameters().parameters) {
+      if (spec.head || spec.buffer) continue;
+      INFO(spec.name);
+      CHECK(weights.at(spec.name).entry.shape == spec.shape);
+    }
+  }
 }
 
 TEST_CASE("several machines and host files give way, with a word") {

@@ -77,3 +77,24 @@ fault("runs are rehearsed only when that is asked for",
       "input.parsed.arguments.saving.rehearse.value_or(plan.steps.expected_seconds > 1e30 * kWorthIt);",
       tests=["runs: rehearsal: without a word only long runs are rehearsed"],
       says=r"ended with 1")
+
+fault("a smoke run makes no rows to predict on",
+      "launcher/front/smoke_sample.cpp", "if (asked.run.do_predict && asked.data.test_file.empty())", "if (asked.run.do_predict && rows.empty())",
+      tests=["front: who predicts on rows that are made gets test rows, few of them, unless they are named"],
+      says=r'--test_file')
+
+fault("an adapter of a smoke run stands beside no weights",
+      "launcher/front/smoke_flags.cpp", "setting_.makes_weights = arguments_.adapter.use_peft;", "setting_.makes_weights = false;",
+      tests=["front: an adapter without a named model stands beside one that is written, with weights of its task",
+             "runs: smoke: an adapter and predictions without a model and data"],
+      says=r"makes_weights|an adapter needs a model", seconds=120)
+
+fault("accumulation makes a smoke run long",
+      "launcher/front/smoke_flags.cpp", "const int64_t thirds = whole.first_save / accumulated;", "const int64_t thirds = whole.first_save / std::min<int64_t>(accumulated, 1);",
+      tests=["front: updates that accumulate are fewer and accumulate less, with a word"],
+      says=r'"30"|"15"')
+
+fault("a smoke run contradicts accumulation that a DeepSpeed file states",
+      "launcher/front/smoke_flags.cpp", "if (accumulated > kMostAccumulated && !stands_elsewhere) {", "if (accumulated > kMostAccumulated && (!stands_elsewhere || accumulated > 0)) {",
+      tests=["front: accumulation that another place states as well stays, and the updates are fewer still"],
+      says=r"gradient_accumulation_steps|accumulation_steps == 16")
