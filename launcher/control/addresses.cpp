@@ -207,7 +207,13 @@ std::vector<FileDescriptor> listen_at(const std::vector<std::string>& addresses,
   for (const std::string& address : addresses) {
     std::string why;
     const AddressList found = resolve({address, port}, why);
-    FileDescriptor listener = found == nullptr ? FileDescriptor() : listen_on(found->ai_addr);
+    if (found == nullptr) {
+      throw Error(ExitCode::kEnvironment, "this machine cannot listen at " + address)
+          .where(flag)
+          .why(why)
+          .hint("an address of this machine: " + join(own_addresses(), ", "));
+    }
+    FileDescriptor listener = listen_on(found->ai_addr);
     if (!listener && errno == EADDRNOTAVAIL) {
       throw Error(ExitCode::kEnvironment, "this machine cannot listen at " + address)
           .where(flag)

@@ -230,6 +230,8 @@ std::string describe(const Membership& membership) {
                          : "started by " + membership.started_by +
                                (membership.assigned ? " as rank " : " as machine ") + number;
   if (!membership.variables.empty()) text += " (" + list(membership.variables) + ")";
+  if (membership.agents > 1 && !membership.local_address.empty())
+    text += ", at " + membership.local_address + " (--local_addr)";
   return text;
 }
 

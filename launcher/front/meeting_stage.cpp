@@ -58,6 +58,11 @@ void check_secret(const Inputs& inputs, const launcher::Membership& membership) 
   if (membership.agents > 1) secret_of(inputs);
 }
 
+void check_local_address(const launcher::Membership& membership) {
+  if (membership.agents == 1 || membership.local_address.empty()) return;
+  launcher::listen_at({membership.local_address}, 0, "--local_addr " + membership.local_address);
+}
+
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
                                              const launcher::Membership& membership) {
   if (membership.agents == 1) return {};

@@ -18,6 +18,8 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
 
 // For a dry run: throws as job_secret() does where the run would open the secret.
 void check_secret(const Inputs& inputs, const launcher::Membership& membership);
+// For a dry run: throws as the meeting does where --local_addr is no address of this machine.
+void check_local_address(const launcher::Membership& membership);
 // For a dry run: the agents of the job, all taken to be like this one.
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
                                              const launcher::Membership& membership);

@@ -144,6 +144,26 @@ def secret_and_token(fixture, flags):
           "nothing is pushed to the Hub" in plan.stderr, plan.stderr)
 
 
+def own_address(fixture, flags):
+    """--local_addr: where node 0 is, and refused where a run would be."""
+    def nodes(number, address):
+        return ["plan", *flags, "--nnodes", "2", "--node_rank", str(number), "--master_addr", "192.0.2.1", "--local_addr", address]
+
+    first, second = call(fixture, nodes(0, "127.0.0.2")), call(fixture, nodes(1, "127.0.0.2"))
+    for number, plan in enumerate((first, second)):
+        check(f"the plan of machine {number} says where it is", plan.returncode == 0 and
+              f"machine {number} of 2, at 127.0.0.2 (--local_addr)" in plan.stderr, plan.stdout + plan.stderr)
+    check("ranks are told node 0's own address", "MASTER_ADDR=127.0.0.2" in first.stdout, first.stdout)
+    check("on another machine it is that of --master_addr", "MASTER_ADDR=192.0.2.1" in second.stdout, second.stdout)
+    for address in ("192.0.2.7", "no-such-host.invalid"):
+        refused = call(fixture, nodes(0, address))
+        check(f"{address} is no address of this machine", refused.returncode == 3 and
+              f"this machine cannot listen at {address}" in refused.stderr, f"{refused.returncode} {refused.stderr}")
+    others = call(fixture, ["plan", *flags, "--machines", "2x4cores-16GiB", "--local_addr", "192.0.2.7"])
+    check("a plan for other machines says that it is not looked at", others.returncode == 0 and
+          "--local_addr 192.0.2.7 is not looked at" in others.stderr, others.stderr)
+
+
 def data_that_cannot_be_used(fixture, output):
     """plan and run end alike, and so do they with data that is fine."""
     def write(name, content):
@@ -183,6 +203,7 @@ def main():
         once(fixture, flags)
         beside_the_first(fixture, flags)
         secret_and_token(fixture, flags)
+        own_address(fixture, flags)
         folder_in_use(fixture, flags, output)
         data_that_cannot_be_used(fixture, output)
 

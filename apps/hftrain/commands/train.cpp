@@ -98,6 +98,12 @@ std::optional<HubTarget> named_target(const Inputs& inputs, bool trains, bool pu
   return std::nullopt;
 }
 
+// As this program knows it before the meeting; empty: only the meeting tells.
+std::string host_of_node_0(const launcher::Membership& membership) {
+  const bool named_here = membership.agents > 1 && membership.leads() && !membership.local_address.empty();
+  return named_here ? membership.local_address : membership.master_host;
+}
+
 // `hosts`: of a job that a host file starts, else null.
 ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
                    const launcher::Membership& membership, const launcher::HostJobSpec* hosts,
@@ -108,14 +114,17 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
   plan::RunPlan plan = resolve_plan(inputs, data, "");
   // A token, or a secret's file, of another machine is not looked for on this one.
   const bool starts_here = !inputs.other_machines && (hosts == nullptr || hosts->here.front());
-  if (starts_here) check_secret(inputs, membership);
+  if (starts_here) {
+    check_secret(inputs, membership);
+    check_local_address(membership);
+  }
   if (membership.leads()) named_target(inputs, plan.do_train, starts_here, console);
   const ResumeDecision decision = decide_resume(inputs, plan);
   if (!decision.from.empty()) plan = resolve_plan(inputs, data, decision.from);
   for (const std::string& notice : decision.notices) console.line(notice);
   show(notes_of_plan(inputs, plan), console);
   launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
-  if (!membership.master_host.empty()) launch.master_address = membership.master_host;
+  if (const std::string host = host_of_node_0(membership); !host.empty()) launch.master_address = host;
   std::vector<launcher::WorkerSpec> workers = launcher::local_workers(plan.ranks, launch);
   if (!inputs.other_machines) {
     const std::string bound = bind_workers(inputs.parsed, inputs.topology, plan.ranks, workers);
@@ -332,6 +341,10 @@ ExitCode show_plan_of_machines(const CommandContext& context, arguments::ParseOu
   if (inputs.agents.size() > 1)
     membership.master_host =
         inputs.parsed.origins.is_default("master_addr") ? "MACHINE-0" : launch.master_addr;
+  if (launch.local_addr)
+    console.message(LogLevel::kInfo, "--local_addr " + *launch.local_addr +
+                                         " is not looked at: it is of the machine that it is given on, and "
+                                         "the plan is for others (--machines)");
   return show_plan(context, inputs, membership, nullptr, console);
 }
 

@@ -118,7 +118,8 @@ TEST_CASE("nnodes, node_rank and master_addr make one agent per machine") {
   CHECK(membership({}, two_machines()).job_id.empty());
   launch.rdzv_id = "job";
   CHECK(membership({}, launch).job_id == "job");
-  CHECK(describe(second) == "machine 1 of 2");
+  CHECK(describe(second) == "machine 1 of 2, at 10.0.0.6 (--local_addr)");
+  CHECK(describe(membership({}, two_machines())) == "machine 1 of 2");
   CHECK(membership({}, two_machines()).master_port == 29500);
 }
 

@@ -352,3 +352,13 @@ fault("an interface without an address is said not to be there",
       "lib/hftrain/comm/local_address.cpp", "const bool silent = ::if_nametoindex(name.c_str()) != 0;", "const bool silent = false;",
       tests=["comm: an interface that is down or has no address is not told as one that is not there"],
       says=r"is down, or has no address")
+
+fault("a plan tells ranks another address of node 0 than --local_addr",
+      "apps/hftrain/commands/train.cpp", "return named_here ? membership.local_address : membership.master_host;", "return named_here && membership.master_host.empty() ? membership.local_address : membership.master_host;",
+      tests=["runs: a plan says what the run would do"],
+      says=r"FAILED  ranks are told node 0's own address", seconds=120)
+
+fault("a plan takes any --local_addr",
+      "launcher/front/meeting_stage.cpp", "if (membership.agents == 1 || membership.local_address.empty()) return;", "if (membership.agents >= 1 || membership.local_address.empty()) return;",
+      tests=["runs: a plan says what the run would do"],
+      says=r"FAILED  192\.0\.2\.7 is no address of this machine", seconds=120)
