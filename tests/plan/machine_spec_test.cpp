@@ -110,6 +110,8 @@ TEST_CASE("what describes no machines is a usage error that shows what would") {
                            "99999999999xT4",
                            "2000xT4",
                            "200000x1xT4",
+                           "100000x1024xT4",
+                           "129x1024x80GiB",
                            "8x0GiB",
                            "1.5cores-2GiB",
                            "8xT4-",
@@ -131,6 +133,21 @@ TEST_CASE("what describes no machines is a usage error that shows what would") {
     CHECK(contains(error.render(), "describes no machines\n"));
     CHECK(contains(error.render(), "try: did you mean H100-94GB"));
   }
+}
+
+TEST_CASE("machines with more ranks than a plan can hold are refused before any of them is made") {
+  CHECK(parse_machine_spec("128x1024xT4").gpus == 1024);
+  CHECK(parse_machine_spec("100000x1xT4").machines == 100'000);
+  CHECK_REFUSED(parse_machine_spec("100000x1024xT4"),
+                "102,400,000 GPUs, and a plan has at most 131,072 ranks");
+  const auto check = [](const std::string& machines, const std::vector<std::string>& flags) {
+    check_machines(parse_machine_spec(machines), Case(flags).parsed);
+  };
+  CHECK_NOTHROW(check("1000x4cores-16GiB", {"--nproc_per_node", "131"}));
+  CHECK_NOTHROW(check("1000x4cores-16GiB", {"--nproc_per_node", "auto"}));
+  CHECK_NOTHROW(check("2x8xT4", {"--cpu_ranks", "99999"}));
+  CHECK_REFUSED(check("1000x4cores-16GiB", {"--nproc_per_node", "132"}), "a plan has at most 131,072 ranks");
+  CHECK_REFUSED(check("1000x4cores-16GiB", {"--cpu_ranks", "99999"}), "99,999 on each of 1000 machines");
 }
 
 TEST_CASE("a plan for other machines has a rank for each of their GPUs, NCCL and float16") {

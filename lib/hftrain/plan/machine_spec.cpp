@@ -9,6 +9,7 @@
 #include "hftrain/arguments/import/launch.h"
 #include "hftrain/base/quantity.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 #include "hftrain/plan/gpu_models.h"
 #include "hftrain/plan/requested_threads.h"
 
@@ -16,7 +17,8 @@ namespace hftrain::plan {
 namespace {
 
 constexpr int kMostMachines = 100'000, kMostGpus = 1024, kMostCores = 100'000;
-constexpr int kCoresPerGpu = 8;  // where nothing is said and no name is known
+constexpr int64_t kMostRanks = 131'072;  // of a plan: all of them are held and shown
+constexpr int kCoresPerGpu = 8;          // where nothing is said and no name is known
 
 std::optional<int64_t> memory_of(const std::string& part) {
   const std::optional<int64_t> bytes = parse_bytes(part);
@@ -48,6 +50,9 @@ class SpecReader {
     }
     if (spec_.machines > kMostMachines || spec_.gpus > kMostGpus)
       fail("it describes more machines or GPUs than any job has");
+    if (const int64_t gpus = int64_t{spec_.machines} * spec_.gpus; gpus > kMostRanks)
+      fail("it describes " + with_thousands(gpus) + " GPUs, and a plan has at most " +
+           with_thousands(kMostRanks) + " ranks");
     return std::move(spec_);
   }
 
@@ -145,6 +150,21 @@ std::string counted_machines(int count) {
   return std::to_string(count) + (count == 1 ? " machine" : " machines");
 }
 
+// Of those that a number asks for on each machine; how many GPUs they have was checked.
+void check_ranks(const MachineSpec& spec, const arguments::ParseOutcome& parsed) {
+  const arguments::LaunchArguments& launch = parsed.arguments.launch;
+  const int64_t each = launch.nproc_per_node ? whole_number<int64_t>(*launch.nproc_per_node).value_or(1)
+                       : spec.gpus == 0      ? launch.cpu_ranks.value_or(1)
+                                             : 1;
+  if (each <= kMostRanks / spec.machines) return;
+  const char* const flag = launch.nproc_per_node ? "nproc_per_node" : "cpu_ranks";
+  throw Error(ExitCode::kUsage, "a plan has at most " + with_thousands(kMostRanks) + " ranks")
+      .where(parsed.origins.describe(flag))
+      .why(with_thousands(each) + " on each of " + counted_machines(spec.machines) + " (--machines " +
+           spec.text + ") are more")
+      .hint("fewer machines, or fewer ranks on each");
+}
+
 }  // namespace
 
 MachineSpec parse_machine_spec(const std::string& text) {
@@ -201,6 +221,7 @@ void check_machines(const MachineSpec& spec, const arguments::ParseOutcome& pars
         .where(parsed.origins.describe("standalone"))
         .why("--machines " + spec.text + " are " + counted_machines(spec.machines))
         .hint("leave standalone out, or --machines without the first number");
+  check_ranks(spec, parsed);
 }
 
 std::vector<Diagnostic> notes_of(const MachineSpec& spec, const arguments::ParseOutcome& parsed,

@@ -42,7 +42,8 @@ Topology topology_of_machine(const MachineSpec& spec, const Environment& environ
 std::vector<AgentFacts> agents_of(const MachineSpec& spec, const Topology& topology,
                                   const std::optional<std::string>& nproc_per_node);
 
-// Throws an Error (kUsage) when the flags or files of the run are for another number of machines.
+// Throws an Error (kUsage) when the flags or files of the run are for another number of machines, or give each so many
+// ranks that a plan of them all would fill the memory.
 void check_machines(const MachineSpec& spec, const arguments::ParseOutcome& parsed);
 
 // What is assumed of these machines, and what of them the run does not use.

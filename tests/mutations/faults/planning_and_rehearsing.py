@@ -98,3 +98,8 @@ fault("a smoke run contradicts accumulation that a DeepSpeed file states",
       "launcher/front/smoke_flags.cpp", "if (accumulated > kMostAccumulated && !stands_elsewhere) {", "if (accumulated > kMostAccumulated && (!stands_elsewhere || accumulated > 0)) {",
       tests=["front: accumulation that another place states as well stays, and the updates are fewer still"],
       says=r"gradient_accumulation_steps|accumulation_steps == 16")
+
+fault("machines with any number of ranks are planned for",
+      "lib/hftrain/plan/machine_spec.cpp", "gpus > kMostRanks)", "gpus > kMostRanks * kMostRanks)",
+      tests=["plan: machines with more ranks than a plan can hold are refused before any of them is made"],
+      says=r"102,400,000")
