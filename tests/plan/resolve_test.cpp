@@ -171,6 +171,20 @@ TEST_CASE("threads are at least one, and OMP_NUM_THREADS decides where it is set
   CHECK(contains(fixed.notes(), "12 threads share 8 cores"));
 }
 
+TEST_CASE("a variable of threads that holds no number is warned of, and none that does") {
+  Case run;
+  for (const char* variable : {"MKL_NUM_THREADS", "OMP_NUM_THREADS"}) {
+    for (const char* value : {"abc", "0", "-2"}) {
+      run.environment = environment_of({{variable, value}});
+      CHECK(contains(run.notes(), std::string(variable) + '=' + value + " has no effect"));
+    }
+    for (const char* value : {"", "2", "4,2"}) {
+      run.environment = environment_of({{variable, value}});
+      CHECK_FALSE(contains(run.notes(), "has no effect"));
+    }
+  }
+}
+
 TEST_CASE("the batch counts ranks and accumulation, and split_batches does not multiply it") {
   const std::vector<std::string> flags = {
       "--nproc_per_node", "2", "--gradient_accumulation_steps", "3", "--per_device_train_batch_size", "4"};

@@ -9,6 +9,7 @@
 #include "hftrain/plan/expected_time.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/rank_memory.h"
+#include "hftrain/plan/requested_threads.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/special_tokens.h"
 #include "hftrain/plan/tracker_variables.h"
@@ -22,6 +23,10 @@ void note_threads(const ResolveInput& input, const RunPlan& plan, std::vector<Di
   if (host.requested_threads) {
     notes.push_back(note(host.threads_variable + '=' + std::to_string(*host.requested_threads) +
                          " sets the threads of a rank"));
+  }
+  for (const std::string& unread : unread_thread_counts(input.environment)) {
+    notes.push_back(warning(unread + " has no effect", "it is no number of threads from 1 on",
+                            "a whole number, or unset it"));
   }
   note_binding(input, plan.ranks, notes);
   const int wanted = plan.ranks.ranks.front().local_world_size * plan.ranks.ranks.front().threads;

@@ -1,12 +1,25 @@
 #include "hftrain/plan/topology.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
+#include <string>
 
 #include "hftrain/base/whole_number.h"
 #include "hftrain/plan/requested_threads.h"
 
 namespace hftrain::plan {
+namespace {
+
+constexpr std::array kThreadVariables = {"MKL_NUM_THREADS", "OMP_NUM_THREADS"};  // in the order of PyTorch
+
+std::optional<int64_t> threads_of(const std::string& text) {
+  const std::optional<int64_t> threads = leading_integer(text);
+  return threads && *threads >= 1 ? threads : std::nullopt;
+}
+
+}  // namespace
 
 int HostResources::usable_cores() const {
   const double cores = std::min<double>(allowed_cores, quota_cores.value_or(allowed_cores));
@@ -18,13 +31,22 @@ int64_t HostResources::usable_memory_bytes() const {
 }
 
 void take_requested_threads(const Environment& environment, HostResources& host) {
-  for (const char* variable : {"MKL_NUM_THREADS", "OMP_NUM_THREADS"}) {
-    const auto threads = leading_integer(environment.get_or(variable, ""));
-    if (!threads || *threads < 1) continue;
+  for (const char* variable : kThreadVariables) {
+    const std::optional<int64_t> threads = threads_of(environment.get_or(variable, ""));
+    if (!threads) continue;
     host.requested_threads = static_cast<int>(std::min<int64_t>(*threads, 1 << 16));
     host.threads_variable = variable;
     return;
   }
+}
+
+std::vector<std::string> unread_thread_counts(const Environment& environment) {
+  std::vector<std::string> unread;
+  for (const char* variable : kThreadVariables) {
+    const std::string value = environment.get_or(variable, "");
+    if (!value.empty() && !threads_of(value)) unread.push_back(std::string(variable) + '=' + value);
+  }
+  return unread;
 }
 
 }  // namespace hftrain::plan

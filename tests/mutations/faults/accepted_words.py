@@ -362,3 +362,8 @@ fault("a plan takes any --local_addr",
       "launcher/front/meeting_stage.cpp", "if (membership.agents == 1 || membership.local_address.empty()) return;", "if (membership.agents >= 1 || membership.local_address.empty()) return;",
       tests=["runs: a plan says what the run would do"],
       says=r"FAILED  192\.0\.2\.7 is no address of this machine", seconds=120)
+
+fault("a variable of threads that holds no number is passed over without a word",
+      "lib/hftrain/plan/topology.cpp", "if (!value.empty() && !threads_of(value))", "if (value.empty() && !threads_of(value))",
+      tests=["plan: a variable of threads that holds no number is warned of, and none that does"],
+      says=r"has no effect")
