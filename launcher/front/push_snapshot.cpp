@@ -40,16 +40,20 @@ bool stays_here(const std::string& name) {
 }
 
 // Paths relative to `folder`, in their order; of an output folder without what stays here, which is not looked into: a checkpoint
-// may go meanwhile.
+// may go meanwhile. A link that leads nowhere, or round in a circle, is no file, as for the Hub's own package.
 std::vector<std::string> files_below(const std::string& folder, bool of_output) {
   std::vector<std::string> paths;
-  for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
+  std::error_code failed;
+  fs::recursive_directory_iterator entry(folder, failed);
+  for (const fs::recursive_directory_iterator end; !failed && entry != end; entry.increment(failed)) {
+    std::error_code unreadable;
     if (of_output && entry.depth() == 0 && stays_here(entry->path().filename().string())) {
       entry.disable_recursion_pending();
-    } else if (entry->is_regular_file()) {
+    } else if (entry->is_regular_file(unreadable)) {
       paths.push_back(entry->path().lexically_relative(folder).string());
     }
   }
+  if (failed) throw system_error(failed.value(), "cannot list", folder, ExitCode::kDisk);
   std::sort(paths.begin(), paths.end());
   return paths;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <map>
 
 #include "golden.h"
@@ -12,6 +13,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/data/data_files.h"
+#include "hftrain/data/image_folder.h"
 #include "support/catch.h"
 #include "support/refusal.h"
 #include "support/temporary_directory.h"
@@ -377,6 +379,23 @@ TEST_CASE("a column that is named twice, null where a value belongs and values o
   CHECK(typed_rows(folder, "d.jsonl", first + "\n" + R"({"text": "x", "label": 0.5})") == "2 rows");
   CHECK(typed_rows(folder, "e.jsonl", first + "\n" + R"({"text": "x", "label": null})") == "2 rows");
   CHECK(typed_rows(folder, "f.csv", "text,label,note,note\nx,1,,\ny,a,,\n") == "2 rows");
+}
+
+TEST_CASE("a link in a circle among images is named, and ends as a file that cannot be read") {
+  const TemporaryDirectory folder;
+  std::filesystem::create_directories(folder / "cats");
+  const std::string link = folder / "cats/again";
+  std::filesystem::create_symlink("again", link);
+  try {
+    hftrain::data::image_files(folder.path());
+    FAIL("it was listed");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kData);
+    CHECK(error.diagnostics().front().where == link);
+  }
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink("..", link);
+  CHECK_REFUSED(hftrain::data::image_files(folder.path()), "where: " + link + "/cats/again");
 }
 
 TEST_CASE("every refusal of a file says what to do") {

@@ -122,10 +122,11 @@ class ImageFolderRows final : public RowSource {
 
 std::vector<ImageFile> image_files(const std::string& folder) {
   std::vector<ImageFile> files;
+  fs::path place = folder;
   try {
     fs::recursive_directory_iterator item(folder, fs::directory_options::follow_directory_symlink);
     for (; item != fs::recursive_directory_iterator(); ++item) {
-      const fs::path& path = item->path();
+      const fs::path& path = place = item->path();
       if (has_hidden_name(path)) {
         if (item->is_directory()) item.disable_recursion_pending();
         continue;
@@ -138,7 +139,8 @@ std::vector<ImageFile> image_files(const std::string& folder) {
         files.push_back({path.lexically_relative(folder).string(), item->file_size()});
     }
   } catch (const fs::filesystem_error& error) {
-    throw system_error(error.code().value(), "cannot list the images of", folder, ExitCode::kData);
+    throw system_error(error.code().value(), "cannot list the images of " + folder, place.string(),
+                       ExitCode::kData);
   }
   std::sort(files.begin(), files.end(),
             [](const ImageFile& a, const ImageFile& b) { return a.path < b.path; });

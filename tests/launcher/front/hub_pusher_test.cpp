@@ -132,4 +132,16 @@ TEST_CASE("a push that is left copies nothing more", "[front]") {
   CHECK(snapshot.files().size() == 1);  // the link
 }
 
+TEST_CASE("a link in a circle is no file that is pushed, and a folder that is gone is told of", "[front]") {
+  const testing::TemporaryDirectory folder;
+  write(folder / "out/model.safetensors", 10);
+  std::filesystem::create_symlink("circle", folder / "out/circle");
+  std::filesystem::create_symlink("nowhere", folder / "out/dangling");
+  const std::atomic<bool> stop = false;
+  PushSnapshot snapshot(folder / "kept", stop);
+  CHECK_NOTHROW(snapshot.take_output(folder / "out"));
+  REQUIRE(snapshot.files().size() == 1);
+  CHECK_REFUSED(snapshot.take_output(folder / "gone"), "cannot list");
+}
+
 }  // namespace hftrain::front

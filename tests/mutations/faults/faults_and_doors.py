@@ -612,3 +612,8 @@ fault("a replaced checkpoint whose successor never came is removed",
       "lib/hftrain/storage/checkpoint_folder.cpp", "folder.name.role == kReplaced && path_exists(checkpoint_path(output_dir, step))", "folder.name.role == kReplaced",
       tests=["storage: a replaced checkpoint whose successor is not there is no trash"],
       says=r"names_in")
+
+fault("a link in a circle among images is not named",
+      "lib/hftrain/data/image_folder.cpp", '"cannot list the images of " + folder, place.string(),', '"cannot list the images of " + folder, folder,',
+      tests=["data: a link in a circle among images is named, and ends as a file that cannot be read"],
+      says=r"where == link")

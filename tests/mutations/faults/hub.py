@@ -109,3 +109,8 @@ fault("every push that is left waits for a server that says nothing",
       "launcher/front/hub_pusher.cpp", "given_up_ = ending_ && api && api->met_silence();", "",
       tests=["front: a server that says nothing at the end costs its seconds once, whatever is left to push"],
       says=r"connections", seconds=60)
+
+fault("a link in a circle ends a push",
+      "launcher/front/push_snapshot.cpp", "} else if (entry->is_regular_file(unreadable)) {", "} else if (entry->is_regular_file()) {",
+      tests=["front: a link in a circle is no file that is pushed, and a folder that is gone is told of"],
+      says=r"filesystem error|take_output")
