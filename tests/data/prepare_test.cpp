@@ -270,21 +270,22 @@ TEST_CASE("A damaged entry is not found, and is made again with a notice") {
   const auto expected = all_ids(*made.train);
   const std::string bin = made.train->cache_path + ".bin";
   const std::string meta = made.folder + "/meta.json";
-  const std::function<void()> damages[] = {
-      [&] { fs::resize_file(bin, fs::file_size(bin) - 2); },
-      [&] { fs::remove(made.train->cache_path + ".idx"); },
-      [&] { hftrain::write_file_atomically(meta, "{"); },
-      [&] { hftrain::write_file_atomically(meta, "{\"format\": 1, \"splits\": 5}"); },
-      [&] { fs::remove(meta); },
+  const std::string index = made.train->cache_path + ".idx";
+  const std::vector<std::pair<std::function<void()>, std::string>> damages = {
+      {[&] { fs::resize_file(bin, fs::file_size(bin) - 2); }, "is damaged"},
+      {[&] { fs::remove(index); }, "has lost " + index},
+      {[&] { hftrain::write_file_atomically(meta, "{"); }, "is damaged"},
+      {[&] { hftrain::write_file_atomically(meta, "{\"format\": 1, \"splits\": 5}"); }, "is damaged"},
+      {[&] { fs::remove(meta); }, "has lost " + meta},
   };
-  for (const auto& damage : damages) {
+  for (const auto& [damage, told] : damages) {
     notice.clear();
     damage();
     CHECK_FALSE(find_prepared(fixture.request()));
     const PreparedData again = fixture.prepare(fixture.request());
     CHECK(again.folder == made.folder);
     CHECK(all_ids(*again.train) == expected);
-    CHECK_THAT(notice, Contains("is damaged"));
+    CHECK_THAT(notice, Contains(told + " and is made again"));
   }
   CHECK(fixture.entries().size() == 1);
 }

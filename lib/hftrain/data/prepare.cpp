@@ -42,6 +42,12 @@ std::optional<PreparedData> find_made(const TokenCache& cache, const std::string
   return with_named_files(std::move(*found), splits);
 }
 
+void warn_of_entry(const TokenCache& cache, const std::string& key, const Logger& logger) {
+  const std::optional<std::string> lost = cache.lost_file(key);
+  logger.warning("the token cache " + cache.folder_of(key) + (lost ? " has lost " + *lost : " is damaged") +
+                 " and is made again");
+}
+
 }  // namespace
 
 std::string cache_folder(const Environment& environment) {
@@ -79,9 +85,7 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
   if (!request.overwrite_cache) {
     auto found = find_made(cache, key, splits);
     if (found && TokenCache::hold(*found)) return found;
-    if (!found && path_exists(cache.folder_of(key))) {
-      observer.logger.warning("the token cache " + cache.folder_of(key) + " is damaged and is made again");
-    }
+    if (!found && path_exists(cache.folder_of(key))) warn_of_entry(cache, key, observer.logger);
   }
   cache.remove_abandoned();
   TokenCache::Staging staging(cache.tokens_folder());

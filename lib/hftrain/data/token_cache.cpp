@@ -54,11 +54,24 @@ Json split_to_json(const PreparedSplit& split, const std::string& staging_folder
           {"columns", columns}};
 }
 
+std::string place_of_split(const Json& record, const std::string& folder) {
+  const fs::path path(record.at("path").get<std::string>());
+  return path.is_absolute() ? path.string() : (fs::path(folder) / path).string();
+}
+
+std::optional<std::string> lost_file_of(const Json& record, const std::string& folder) {
+  for (const Json& column : record.at("columns")) {
+    const std::string prefix = column_prefix(place_of_split(record, folder), column.at("name"));
+    for (const char* suffix : {".bin", ".idx"})
+      if (!path_exists(prefix + suffix)) return prefix + suffix;
+  }
+  return std::nullopt;
+}
+
 // Nothing when a file is missing or has another size than recorded.
 std::optional<PreparedSplit> split_from_json(const Json& record, const std::string& folder) {
-  const fs::path path(record.at("path").get<std::string>());
   PreparedSplit split;
-  split.cache_path = path.is_absolute() ? path.string() : (fs::path(folder) / path).string();
+  split.cache_path = place_of_split(record, folder);
   split.samples = record.at("samples");
   split.tokens = record.at("tokens");
   split.largest_token_id = record.at("largest_token_id");
@@ -212,6 +225,20 @@ std::optional<PreparedData> TokenCache::find(const std::string& key) const {
     return std::nullopt;  // a damaged meta.json; prepare() says so when it makes the entry again
   }
   return data;
+}
+
+std::optional<std::string> TokenCache::lost_file(const std::string& key) const {
+  const std::string folder = folder_of(key), meta = folder + '/' + kCacheRecord;
+  if (!path_exists(meta)) return meta;
+  try {
+    const Json record = read_json_file(meta);
+    for (const Json& split : record.at("splits")) {
+      if (const auto lost = lost_file_of(split, folder)) return lost;
+    }
+  } catch (const std::exception&) {
+    return std::nullopt;  // the record itself is damaged
+  }
+  return std::nullopt;
 }
 
 PreparedData TokenCache::publish(const std::string& key, Staging& staging, const PreparedData& data,

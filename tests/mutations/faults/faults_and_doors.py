@@ -617,3 +617,8 @@ fault("a link in a circle among images is not named",
       "lib/hftrain/data/image_folder.cpp", '"cannot list the images of " + folder, place.string(),', '"cannot list the images of " + folder, folder,',
       tests=["data: a link in a circle among images is named, and ends as a file that cannot be read"],
       says=r"where == link")
+
+fault("a file of the token cache that is gone is called damaged",
+      "lib/hftrain/data/token_cache.cpp", "if (!path_exists(prefix + suffix)) return prefix + suffix;", "if (!path_exists(prefix + suffix)) return std::nullopt;",
+      tests=["data: A damaged entry is not found, and is made again with a notice"],
+      says=r"has lost")
