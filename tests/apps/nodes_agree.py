@@ -148,6 +148,13 @@ def refuse(fixture, check):
           "tokenizer" in nodes.errors[0] and "node 1 (" in nodes.errors[0], f"codes {codes}\n{nodes.errors[0]}")
 
 
+def ends_both(check, what, nodes):
+    codes = nodes.finish()
+    check(f"{what} ends both with code 3", codes == [3, 3], f"codes {codes}\n{nodes.errors[0]}{nodes.errors[1]}")
+    check(f"{what} is told to both", all("cannot use" in text for text in nodes.errors), str(nodes.errors))
+    check(f"{what}: within {BAR_SECONDS} s", nodes.in_time, str(nodes.clock))
+
+
 def tell_of_surprises(fixture, check):
     """What the system refuses on one node alone, in a call whose failure is no error of this program's own: its working folder,
     which holds the tokenizer, has no path any more."""
@@ -155,11 +162,11 @@ def tell_of_surprises(fixture, check):
         places = [os.path.join(fixture.folder, f"words-{node}-{each}") for each in (0, 1)]
         for place in places:
             shutil.copytree(fixture.tokenizer, place)
-        nodes = Nodes(fixture, os.path.join(fixture.folder, "surprise"), "--tokenizer_name", ".", folders=places, gone=node)
-        codes = nodes.finish()
-        check(f"a surprise on node {node} ends both with code 3", codes == [3, 3], f"codes {codes}\n{nodes.errors[0]}{nodes.errors[1]}")
-        check(f"a surprise on node {node} is told to both", all("cannot use" in text for text in nodes.errors), str(nodes.errors))
-        check(f"a surprise on node {node}: within {BAR_SECONDS} s", nodes.in_time, str(nodes.clock))
+        ends_both(check, f"a surprise on node {node}",
+                  Nodes(fixture, os.path.join(fixture.folder, "surprise"), "--tokenizer_name", ".", folders=places, gone=node))
+        # The output folder is looked for before there is a model.
+        places = [tempfile.mkdtemp(dir=fixture.folder) for _ in (0, 1)]
+        ends_both(check, f"a surprise on node {node} when it looks at itself", Nodes(fixture, "relative", folders=places, gone=node))
 
 
 def main():

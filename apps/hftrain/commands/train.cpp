@@ -290,8 +290,8 @@ ExitCode join_job(const CommandContext& context, const arguments::ParseOutcome& 
                  : follow(context, inputs, membership, console);
 }
 
-// Of arguments of which `read` could be read. The other front programs of the job hear of it too, when that says where they
-// are. mpirun and torchrun see the exit code, and to meet through them may take long.
+// Of arguments of which `read` could be read, or of a machine that cannot be looked at. The other front programs of the job hear of
+// it too, when the arguments say where they are. mpirun and torchrun see the exit code, and to meet through them may take long.
 ExitCode refuse(const CommandContext& context, const arguments::ParseOutcome& read, const Error& error) {
   Inputs inputs;
   inputs.parsed = read;
@@ -429,7 +429,12 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
   confine_to_cores(parsed);
   stopwatch.begin("plan");
   if (follows) return dry_run ? plan_unseen(context, std::move(parsed)) : join_job(context, parsed, console);
-  Inputs inputs = gather_machine(std::move(parsed), context.environment);
+  Inputs inputs;
+  try {
+    inputs = gather_machine(parsed, context.environment);
+  } catch (...) {
+    return refuse(context, parsed, error_of(std::current_exception()));
+  }
   const launcher::Membership membership = membership_of(inputs, context);
   if (const std::string where = launcher::describe(membership); !where.empty()) console.line(where);
   for (const std::string& notice : membership.notices) console.message(LogLevel::kInfo, notice);

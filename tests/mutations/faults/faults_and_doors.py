@@ -622,3 +622,9 @@ fault("a file of the token cache that is gone is called damaged",
       "lib/hftrain/data/token_cache.cpp", "if (!path_exists(prefix + suffix)) return prefix + suffix;", "if (!path_exists(prefix + suffix)) return std::nullopt;",
       tests=["data: A damaged entry is not found, and is made again with a notice"],
       says=r"has lost")
+
+fault("what a leader finds when it looks at itself is told to no other node",
+      "apps/hftrain/commands/train.cpp", "    return refuse(context, parsed, error_of(std::current_exception()));\n  }\n  const launcher::Membership membership = membership_of(inputs, context);",
+      "    throw;\n  }\n  const launcher::Membership membership = membership_of(inputs, context);",
+      tests=["runs: two front programs on one machine train as one"],
+      says=r"FAILED  a surprise on node 0 when it looks at itself", seconds=300)
