@@ -478,6 +478,16 @@ TEST_CASE("monitors, reductions and activation checkpointing") {
   CHECK_FALSE(contains(tracked.notes(), "WANDB_PROJECT"));
 }
 
+TEST_CASE("a job name of TensorBoard without a folder, and words that are none, are told") {
+  const DeepspeedFile named = with_key("\"tensorboard\": {\"enabled\": true, \"job_name\": \"a\"}");
+  CHECK(contains(named.notes(), "tensorboard.job_name (it names a folder of output_path)"));
+  const auto tag = [](const std::string& word) {
+    return with_key("\"checkpoint\": {\"tag_validation\": \"" + word + "\"}");
+  };
+  CHECK(tag("Ignore").mistakes().empty());
+  CHECK(contains(tag("nonsense").mistakes(), "checkpoint.tag_validation"));
+}
+
 TEST_CASE("optimizer sections") {
   const auto section = [](const std::string& type, const std::string& params) {
     return with_key("\"optimizer\": {\"type\": \"" + type + "\", \"params\": {" + params + "}}");

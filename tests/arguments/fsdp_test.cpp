@@ -464,6 +464,15 @@ TEST_CASE("rules 39 and S5: one run has one way of sharding") {
                  "fsdp and sharded_ddp exclude each other"));
   CHECK(contains(mistakes({"--fsdp", "full_shard", "--deepspeed", "{}"}),
                  "fsdp and deepspeed exclude each other"));
+  CHECK(contains(mistakes({"--fsdp", "full_shard", "--zero_stage", "3"}),
+                 "fsdp and deepspeed exclude each other\n"
+                 "  where: --fsdp (command line), --zero_stage (command line)"));
+  CHECK(contains(mistakes({"--zero_stage", "1", "--sharded_ddp", "simple"}),
+                 "sharded_ddp and deepspeed exclude each other"));
+  const std::map<std::string, std::string> variables = {{"ACCELERATE_USE_DEEPSPEED", "true"}};
+  CHECK(contains(mistakes({"--fsdp", "full_shard"}, Environment(variables)),
+                 "--fsdp (command line), environment ACCELERATE_USE_DEEPSPEED"));
+  CHECK(mistakes({"--zero_stage", "3"}).empty());
 }
 
 TEST_CASE("every fsdp_ flag that is implemented is a key that the reader knows") {

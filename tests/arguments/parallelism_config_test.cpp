@@ -53,6 +53,20 @@ TEST_CASE("rule F12: accelerate launch has these sizes in version 2 only") {
   CHECK(contains(
       mistakes({"--use_fsdp", "--use_parallelism_config", "--parallelism_config_dp_shard_size", "2"}),
       "parallelism_config needs fsdp_version 2"));
+  const auto version = [](const std::string& said) {
+    return mistakes({"--use_fsdp", "--fsdp_config", "{\"version\": " + said + '}', "--use_parallelism_config",
+                     "--parallelism_config_dp_replicate_size", "2"});
+  };
+  CHECK(version("2").empty());
+  CHECK(contains(version("1"), "parallelism_config needs fsdp_version 2"));
+}
+
+TEST_CASE("a strategy that is not FSDP's stays what was asked for beside a mesh") {
+  const Words mesh = {"--parallelism_config", R"({"dp_replicate_size": 2})"};
+  CHECK(contains(mistakes(also({"--deepspeed", R"({"zero_optimization": {"stage": 2}})"}, mesh)),
+                 "dp_replicate_size above 1 needs --fsdp or --use_fsdp"));
+  CHECK(contains(mistakes(also({"--sharded_ddp", "zero_dp_3"}, mesh)), "dp_replicate_size above 1 needs"));
+  CHECK(mistakes(mesh).empty());
 }
 
 TEST_CASE("other kinds of parallelism and unknown keys are refused") {

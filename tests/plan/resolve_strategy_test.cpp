@@ -93,6 +93,10 @@ TEST_CASE("sizes that do not cover the ranks are refused with their places") {
                      .error()
                      .render(),
                  "the shard groups of full_shard are all ranks"));
+  CHECK(contains(
+      cpu_run(2, {"--fsdp", "no_shard", "--parallelism_config", R"({"dp_shard_size": 2})"}).error().render(),
+      "2 ranks that share a model are asked for\n  where: --parallelism_config (command line)\n"
+      "  why: ddp cuts nothing along them"));
 }
 
 TEST_CASE("rule F9: a layer class that the model does not have is refused by name") {

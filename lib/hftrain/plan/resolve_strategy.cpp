@@ -114,6 +114,7 @@ class Resolution {
       shard = ranks_.local_world_size;
       if (asked_.replicate_ranks) shard = std::max<int64_t>(1, world / *asked_.replicate_ranks);
     }
+    if (!shards && asked_.shard_ranks.value_or(1) > 1) return refuse_shards();
     if (asked_.shard_ranks) shard = *asked_.shard_ranks;
     const int64_t replicate = asked_.replicate_ranks.value_or(std::max<int64_t>(1, world / shard));
     if (replicate * shard != world) return refuse_mesh(replicate, shard);
@@ -126,6 +127,12 @@ class Resolution {
     }
     plan_.mesh_replicate = static_cast<int>(replicate);
     plan_.mesh_shard = static_cast<int>(shard);
+  }
+
+  void refuse_shards() {
+    problems_.usage(std::to_string(*asked_.shard_ranks) + " ranks that share a model are asked for",
+                    where(asked_.shard_ranks.origin), plan_.name + " cuts nothing along them",
+                    "a strategy that shards (full_shard), or leave the size out");
   }
 
   void refuse_mesh(int64_t replicate, int64_t shard) {

@@ -50,3 +50,23 @@ fault("a value that DeepSpeed does not take is refused without a reason",
       "lib/hftrain/arguments/import/section_check.cpp", '"nothing else is read there"', '""',
       tests=["arguments: mistakes in a DeepSpeed file are told with a reason and a way out"],
       says=r"each\.why\.empty")
+
+fault("ways of sharding that exclude each other are taken when DeepSpeed is asked for by its stage",
+      "lib/hftrain/arguments/import/import.cpp", "add(asks_for_deepspeed(environment, outcome), ", "add(given(outcome, \"deepspeed\"), ",
+      tests=["arguments: rules 39 and S5: one run has one way of sharding"],
+      says=r"zero_stage")
+
+fault("the version of FSDP in its file does not count for a mesh",
+      "lib/hftrain/arguments/import/parallelism_config.cpp", "fsdp_version.value_or(1) != 2", "outcome.unread.count(\"fsdp_version\") == 0",
+      tests=["arguments: rule F12: accelerate launch has these sizes in version 2 only"],
+      says=r'version\("2"\)')
+
+fault("a mesh makes DeepSpeed's stages hybrid in silence",
+      "lib/hftrain/arguments/import/parallelism_config.cpp", "sizes.replicate.value_or(1) > 1 && sharding.strategy)", "false)",
+      tests=["arguments: a strategy that is not FSDP's stays what was asked for beside a mesh"],
+      says=r"zero_optimization")
+
+fault("dp_shard_size does nothing beside no_shard",
+      "lib/hftrain/plan/resolve_strategy.cpp", "if (!shards && asked_.shard_ranks.value_or(1) > 1) return refuse_shards();", "",
+      tests=["plan: sizes that do not cover the ranks are refused with their places"],
+      says=r"no_shard")

@@ -30,7 +30,10 @@ const SectionKey kAio[] = {
 };
 
 const SectionKey kCheckpoint[] = {
-    {.name = "tag_validation", .support = accepted("ranks always agree on a checkpoint"), .neutral = "WARN"},
+    {.name = "tag_validation",
+     .support = accepted("ranks always agree on a checkpoint"),
+     .neutral = "WARN",
+     .words = {"WARN", "IGNORE", "FAIL", "Warn", "Ignore", "Fail", "warn", "ignore", "fail"}},
     {.name = "load_universal",
      .type = Type::kBool,
      .support = deepspeed_tables::kOwnFiles,

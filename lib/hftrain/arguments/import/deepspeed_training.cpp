@@ -68,7 +68,10 @@ void import_tensorboard(const DeepSpeedFile& file) {
   if (!file.keys.value_or("/tensorboard/enabled", false)) return;
   add_tracker(file, "tensorboard", "/tensorboard/enabled");
   const std::string folder = file.keys.value_or<std::string>("/tensorboard/output_path", "");
-  if (folder.empty()) return;
+  if (folder.empty()) {
+    file.keys.tell_idle("/tensorboard/job_name", "DeepSpeedJobName", "it names a folder of output_path");
+    return;
+  }
   const std::string job = file.keys.value_or<std::string>("/tensorboard/job_name", "DeepSpeedJobName");
   file.flags.set("logging_dir", folder + (folder.ends_with('/') ? "" : "/") + job, "tensorboard.output_path",
                  file.keys.place("/tensorboard/output_path"));

@@ -97,12 +97,17 @@ class Import {
         is_on(outcome, "use_fsdp") ? outcome.origins.of("use_fsdp") : "environment ACCELERATE_USE_FSDP";
   }
 
-  void run() {
-    if (request_.words.empty() && !request_.launched) return say_without_effect();
+  std::optional<int64_t> run() {
+    if (request_.words.empty() && !request_.launched) {
+      say_without_effect();
+      return std::nullopt;
+    }
     read_section();
     read_flags();
     if (announces_fsdp(environment_)) read_environment();
     settle_fsdp(request_, outcome_, problems_);
+    const Sourced<int64_t>& version = request_.settings.version;
+    return version ? std::optional(*version) : std::nullopt;
   }
 
  private:
@@ -204,8 +209,9 @@ bool asks_for_fsdp(const Environment& environment, const ParseOutcome& outcome) 
   return !words_of(outcome).empty() || is_on(outcome, "use_fsdp") || announces_fsdp(environment);
 }
 
-void import_fsdp(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
-  Import(environment, outcome, problems).run();
+std::optional<int64_t> import_fsdp(const Environment& environment, ParseOutcome& outcome,
+                                   Diagnostics& problems) {
+  return Import(environment, outcome, problems).run();
 }
 
 }  // namespace hftrain::arguments

@@ -3,6 +3,8 @@
 // 4).
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 
 #include "hftrain/arguments/import/import.h"
@@ -15,6 +17,8 @@ bool asks_for_fsdp(const Environment& environment, const ParseOutcome& outcome);
 // FSDP_<KEY>: those that are settings of an announced launch.
 std::span<const char* const> fsdp_variables();
 
-void import_fsdp(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems);
+// Returns the version (1 or 2) that its settings name, wherever they stand; none when nothing names one.
+std::optional<int64_t> import_fsdp(const Environment& environment, ParseOutcome& outcome,
+                                   Diagnostics& problems);
 
 }  // namespace hftrain::arguments

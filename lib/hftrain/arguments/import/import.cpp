@@ -14,18 +14,28 @@ bool given(const ParseOutcome& outcome, const std::string& flag) {
   return found != outcome.unread.end() && !found->second.is_null() && found->second != false;
 }
 
+// The flag by which DeepSpeed is asked for; without one it is the environment.
+const char* flag_of_deepspeed(const ParseOutcome& outcome) {
+  for (const char* flag : {"deepspeed", "zero_stage"}) {
+    if (given(outcome, flag)) return flag;
+  }
+  return "use_deepspeed";
+}
+
 // Rule 39, and the fifth of S and of T: one run has one way of sharding. False when there are several.
 bool one_format(const Environment& environment, const ParseOutcome& outcome, Diagnostics& problems) {
   std::vector<std::string> asking, places;
-  const auto add = [&](bool asks, const char* name, const char* flag) {
-    if (asks) asking.emplace_back(name);
-    if (asks && outcome.origins.is_given(flag)) places.push_back(outcome.origins.describe(flag));
+  const auto add = [&](bool asks, const char* name, const char* flag, const char* variable) {
+    if (!asks) return;
+    asking.emplace_back(name);
+    places.push_back(outcome.origins.is_given(flag) ? outcome.origins.describe(flag)
+                                                    : std::string("environment ") + variable);
   };
   const bool words = given(outcome, "fsdp");
-  add(asks_for_fsdp(environment, outcome), "fsdp", words ? "fsdp" : "use_fsdp");
-  add(asks_for_sharded_ddp(outcome), "sharded_ddp", "sharded_ddp");
-  add(given(outcome, "deepspeed") || given(outcome, "use_deepspeed"), "deepspeed",
-      given(outcome, "deepspeed") ? "deepspeed" : "use_deepspeed");
+  add(asks_for_fsdp(environment, outcome), "fsdp", words ? "fsdp" : "use_fsdp", "ACCELERATE_USE_FSDP");
+  add(asks_for_sharded_ddp(outcome), "sharded_ddp", "sharded_ddp", "");
+  add(asks_for_deepspeed(environment, outcome), "deepspeed", flag_of_deepspeed(outcome),
+      "ACCELERATE_USE_DEEPSPEED");
   if (asking.size() < 2) return true;
   problems.push_back({.what = join(asking, " and ") + " exclude each other",
                       .where = join(places, ", "),
@@ -38,10 +48,10 @@ bool one_format(const Environment& environment, const ParseOutcome& outcome, Dia
 
 void import_formats(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
   if (!one_format(environment, outcome, problems)) return;
-  import_fsdp(environment, outcome, problems);
+  const std::optional<int64_t> fsdp_version = import_fsdp(environment, outcome, problems);
   import_sharded_ddp(outcome, problems);
   import_deepspeed(environment, outcome, problems);
-  import_parallelism_config(environment, outcome, problems);
+  import_parallelism_config(environment, fsdp_version, outcome, problems);
 }
 
 }  // namespace hftrain::arguments

@@ -114,23 +114,21 @@ class ParallelismReader {
   Sizes sizes_;
 };
 
-// accelerate launch, whose default is version 1.
-bool launched_with_version1(const Environment& environment, const ParseOutcome& outcome) {
-  const auto used = outcome.unread.find("use_fsdp"), version = outcome.unread.find("fsdp_version");
-  const bool announced = announces_fsdp(environment);
-  if (!announced && (used == outcome.unread.end() || used->second != true)) return false;
-  if (version != outcome.unread.end()) return version->second != "2";
-  return !announced || environment.get_or("FSDP_VERSION", "1") != "2";
+// By accelerate launch, whose default is version 1.
+bool is_launched(const Environment& environment, const ParseOutcome& outcome) {
+  const auto used = outcome.unread.find("use_fsdp");
+  return announces_fsdp(environment) || (used != outcome.unread.end() && used->second == true);
 }
 
 }  // namespace
 
-void import_parallelism_config(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
+void import_parallelism_config(const Environment& environment, std::optional<int64_t> fsdp_version,
+                               ParseOutcome& outcome, Diagnostics& problems) {
   const Sizes sizes = ParallelismReader(outcome, problems).read();
   if (!sizes.replicate && !sizes.shard) return;
   ParallelOptions& sharding = outcome.arguments.parallel.sharding;
   const Sourced<int64_t>& first = sizes.replicate ? sizes.replicate : sizes.shard;
-  if (launched_with_version1(environment, outcome)) {
+  if (is_launched(environment, outcome) && fsdp_version.value_or(1) != 2) {
     problems.push_back({.what = "parallelism_config needs fsdp_version 2",
                         .where = place(first.origin),
                         .why = "accelerate launch has it in version 2 only",
@@ -142,6 +140,13 @@ void import_parallelism_config(const Environment& environment, ParseOutcome& out
                         .where = place(sizes.shard.origin),
                         .why = "nothing else is sharded along it",
                         .hint = "--fsdp true"});
+    return;
+  }
+  if (!asks_for_fsdp(environment, outcome) && sizes.replicate.value_or(1) > 1 && sharding.strategy) {
+    problems.push_back({.what = "dp_replicate_size above 1 needs --fsdp or --use_fsdp",
+                        .where = place(sizes.replicate.origin),
+                        .why = *sharding.strategy + " of " + sharding.strategy.origin + " has no replicas",
+                        .hint = "--fsdp true in its place, or leave dp_replicate_size out"});
     return;
   }
   if (sizes.replicate)
