@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <optional>
 #include <ostream>
+#include <set>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -28,6 +30,22 @@ FileDescriptor open_log(const std::string& path) {
   FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!file) throw system_error(errno, "cannot open the log of a trial", path, ExitCode::kDisk);
   return file;
+}
+
+// Of a log that has `names`: those that a search may go by, unless nothing was evaluated.
+Error no_such_metric(const std::string& metric, const std::string& log, const std::set<std::string>& names) {
+  std::vector<std::string> known;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(known),
+               [](const std::string& name) { return name.starts_with("eval_"); });
+  const bool evaluated = !known.empty();
+  if (!evaluated) known.assign(names.begin(), names.end());
+  const std::string nearest = did_you_mean(nearest_names(metric, known));
+  return Error(ExitCode::kUsage, "there is no metric '" + metric + "' in the log of a trial")
+      .where(log)
+      .why((evaluated ? "its evaluations gave " : "nothing was evaluated; it has ") + join(known, ", "))
+      .hint(!evaluated        ? "--eval_strategy steps or epoch, or --do_eval; then another --output_dir"
+            : nearest.empty() ? "one of these as metric in the file of --search, and another --output_dir"
+                              : nearest + " It is metric in the file of --search; take another --output_dir");
 }
 
 }  // namespace
@@ -100,10 +118,18 @@ void TrialRunner::drain(Running& trial) {
   }
 }
 
+// What the log of a trial that ended well does not name, the next trials would not log either.
+void TrialRunner::check_metric(int number) const {
+  const std::string& metric = study_.specification().metric;
+  const std::set<std::string>& names = logs_.at(number).names();
+  const auto has = [](const search::Trial& each) { return each.metric.has_value(); };
+  const bool seen = std::any_of(study_.trials().begin(), study_.trials().end(), has);
+  if (!seen && !names.contains(metric)) throw no_such_metric(metric, log_of(number), names);
+}
+
 // The metric as its trial has logged it; of a trial that `grows` what is new is read.
 const std::vector<double>& TrialRunner::values_of(int number, bool grows) {
-  const auto [log, is_new] =
-      logs_.try_emplace(number, trial(number).folder + "/hftrain/log.jsonl", study_.specification().metric);
+  const auto [log, is_new] = logs_.try_emplace(number, log_of(number), study_.specification().metric);
   return log->second.read(is_new || grows);
 }
 
@@ -130,6 +156,7 @@ void TrialRunner::record_end(const Running& running, const launcher::ExitStatus&
   if (const search::Trial* best = study_.best())
     context_.err << " (best: trial " << best->number << ", " << *best->metric << ')';
   context_.err << std::endl;
+  if (well) check_metric(running.number);
 }
 
 void TrialRunner::collect() {

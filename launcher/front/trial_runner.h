@@ -21,10 +21,11 @@ class TrialRunner {
   TrialRunner(const CommandContext& context, std::vector<std::string> flags, std::vector<std::string> gpus,
               search::Study& study);
 
-  // Goes on with interrupted trials, then begins new ones, until all are over: kDone. After a stop signal trials save and
-  // leave, and stay to be gone on with: kInterrupted or kTerminated; after a second one they end at once. A trial that
-  // fails does not end the search. Where the search itself cannot go on (its disk is full, say), trials save and leave before
-  // the Error goes on its way. This thread has to outlive it: children end with it, however it ends.
+  // Goes on with interrupted trials, then begins new ones, until all are over: kDone. After a stop signal trials save and leave,
+  // and stay to be gone on with: kInterrupted or kTerminated; after a second one they end at once. A trial that fails does not
+  // end the search; one that ends well without having logged such a metric does, unless another one has: Error(kUsage). Where the
+  // search itself cannot go on (its disk is full, say), trials save and leave before the Error goes on its way. This thread has
+  // to outlive it: children end with it, however it ends.
   ExitCode run();
 
  private:
@@ -51,6 +52,8 @@ class TrialRunner {
   size_t free_slot() const;
   std::string devices_of(size_t slot) const;
   const std::vector<double>& values_of(int number, bool grows);
+  void check_metric(int number) const;
+  std::string log_of(int number) const { return trial(number).folder + "/hftrain/log.jsonl"; }
   const search::Trial& trial(int number) const { return study_.trials()[static_cast<size_t>(number)]; }
 
   const CommandContext& context_;

@@ -172,6 +172,22 @@ def mistakes_are_told_before_the_first_trial(fixture, folder):
     expect("another search" in run(fixture, words(fixture, output, "space: {seed: {choices: [2]}}\nmethod: grid\n"), code=2).stderr, "another search", "")
 
 
+def a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are(fixture, folder):
+    output = os.path.join(folder, "out")
+    text = "space: {seed: {choices: [1, 2]}}\nmethod: grid\nmetric: %s\n"
+    run(fixture, words(fixture, output, text % "accuracy"))
+    found = read_json(output, "search.json")
+    expect(found["search"]["metric"] == "eval_accuracy" and found["search"]["greater_is_better"], "the metric of evaluations", found["search"])
+    for trial in found["trials"]:
+        expect(trial["state"] == "complete" and trial["metric"] == newest(trial["folder"], "eval_accuracy"), "its value in the log", trial)
+
+    other = os.path.join(folder, "misspelt")
+    said = run(fixture, words(fixture, other, text % "acuracy"), code=2).stderr
+    expect("error: there is no metric 'eval_acuracy' in the log of a trial" in said and "eval_accuracy, eval_loss" in said and
+           "did you mean eval_accuracy?" in said and f"where: {other}/trial-0/hftrain/log.jsonl" in said, "what is wrong, and what there is", said)
+    expect([trial["state"] for trial in read_json(other, "search.json")["trials"]] == ["failed"], "no second trial is spent on it", said)
+
+
 def without_a_space_the_trainers_is_searched(fixture, folder):
     output = os.path.join(folder, "out")
     run(fixture, words(fixture, output, "method: random\ntrials: 2\n"))
@@ -184,7 +200,7 @@ def without_a_space_the_trainers_is_searched(fixture, folder):
 
 SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lost_or_run_twice, ctrl_c_lets_trials_save_and_the_same_command_goes_on,
              a_failed_trial_is_a_row_and_asha_stops_early, trials_save_where_the_search_cannot_go_on, mistakes_are_told_before_the_first_trial,
-             without_a_space_the_trainers_is_searched]
+             a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are, without_a_space_the_trainers_is_searched]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

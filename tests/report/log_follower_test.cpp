@@ -1,5 +1,6 @@
 #include "hftrain/report/log_follower.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ TEST_CASE("a log that grows is read once, by whole lines", "[report]") {
       path, "{\"step\": 3, \"loss\": 8}\n{\"step\": 4, \"eval_loss\": 1}\n");  // gone on with from step 2
   CHECK(follower.read() == Values{3, 1});
   for (int i = 0; i < 10; ++i) CHECK(follower.read().size() == 2);
+  CHECK(follower.names() == std::set<std::string>{"eval_loss", "loss"});
   CHECK(follower.bytes_read() == read_file(path).size());
 }
 
@@ -38,6 +40,10 @@ TEST_CASE("a log that is another file, or was cut, is read anew", "[report]") {
   CHECK(follower.read() == Values{1, 2});
   write_file_atomically(path, "{\"step\": 1, \"x\": 7}\n");
   CHECK(follower.read() == Values{7});
+  CHECK(follower.names() == std::set<std::string>{"x"});
+  write_file_atomically(path, "{\"step\": 1, \"y\": 1}\n");
+  CHECK(follower.read().empty());
+  CHECK(follower.names() == std::set<std::string>{"y"});
 }
 
 }  // namespace

@@ -45,6 +45,16 @@ TEST_CASE("a search is read with its defaults", "[search]") {
                   .greater_is_better);
 }
 
+TEST_CASE("a metric is named as for metric_for_best_model: eval_ may be left out", "[search]") {
+  const auto metric = [](const std::string& written) {
+    return read_specification("{space: {a: {choices: [1]}}, metric: " + written + "}", "x").metric;
+  };
+  CHECK(metric("accuracy") == "eval_accuracy");
+  CHECK(metric("eval_accuracy") == "eval_accuracy");
+  CHECK(metric("loss") == "eval_loss");
+  CHECK(metric("train_loss") == "train_loss");
+}
+
 TEST_CASE("without a space a search has the Trainer's", "[search]") {
   const Space space = read_specification("trials: 3\n", "search.yaml").space;
   REQUIRE(space.size() == 4);

@@ -39,7 +39,7 @@ constexpr const char* kSearchUsage =
     "                               per_device_train_batch_size\n"
     "    method: tpe                grid, random, tpe, asha\n"
     "    trials: 20                 of a grid: all of its points\n"
-    "    metric: eval_loss          its newest value in a trial's log\n"
+    "    metric: eval_loss          its newest value in a trial's log; eval_ may be left out\n"
     "    greater_is_better: false   unless the metric's name ends with loss: true\n"
     "    parallel: 1                trials at a time; the visible GPUs are shared out among them\n"
     "    seed: 42\n"

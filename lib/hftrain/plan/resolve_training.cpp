@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "hftrain/arguments/metric_name.h"
 #include "hftrain/base/log_level.h"
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
@@ -243,10 +244,7 @@ EvaluationPlan resolve_evaluation(const ResolveInput& input, const RunPlan& plan
   result.delay = evaluation.eval_delay.value_or(0);
   result.on_start = evaluation.eval_on_start;
   result.at_end = plan.do_eval;
-  result.metric_for_best_model = saving.metric_for_best_model.value_or("");
-  const bool prefixed =
-      result.metric_for_best_model.empty() || result.metric_for_best_model.starts_with("eval_");
-  if (!prefixed) result.metric_for_best_model.insert(0, "eval_");
+  result.metric_for_best_model = arguments::metric_in_log(saving.metric_for_best_model.value_or(""));
   result.greater_is_better = saving.greater_is_better.value_or(false);
   result.load_best_at_end = saving.load_best_model_at_end.value_or(false);
   result.early_stopping_patience = saving.early_stopping_patience;

@@ -25,6 +25,7 @@ const std::vector<double>& LogFollower::read(bool again) {
     throw system_error(errno, "cannot read", path_, ExitCode::kData);
   if (status.st_ino != file_ || status.st_size < position_) {
     log_ = {};
+    names_.clear();
     rest_.clear();
     position_ = 0;
     file_ = status.st_ino;
@@ -40,6 +41,7 @@ const std::vector<double>& LogFollower::read(bool again) {
     const size_t whole = rest_.rfind('\n') + 1;  // 0: none
     add_log_lines(log_, std::string_view(rest_).substr(0, whole));
     rest_.erase(0, whole);
+    for (const auto& [name, series] : log_.metrics) names_.insert(name);
     std::erase_if(log_.metrics, [this](const auto& each) { return each.first != metric_; });
   }
   if (count < 0) throw system_error(errno, "cannot read", path_, ExitCode::kData);

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ class LogFollower {
   // The metric's values by ascending step, as far as whole lines reach now, or where `again` is false as they were; of a file that
   // is not there (yet) none. One that was replaced or cut is read anew. Error(kData) where it cannot be read.
   const std::vector<double>& read(bool again = true);
+  // Of all metrics that the file had, as far as it was read.
+  const std::set<std::string>& names() const noexcept { return names_; }
   // Of all calls together.
   uint64_t bytes_read() const noexcept { return bytes_read_; }
 
@@ -25,6 +28,7 @@ class LogFollower {
   std::string path_, metric_, rest_;  // of a line that is not whole
   RunLog log_;
   std::vector<double> values_;
+  std::set<std::string> names_;
   ino_t file_ = 0;
   off_t position_ = 0;
   uint64_t bytes_read_ = 0;

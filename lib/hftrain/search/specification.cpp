@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "hftrain/arguments/metric_name.h"
 #include "hftrain/arguments/yaml_json.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
@@ -194,6 +195,11 @@ void read_method(const Json& written, Specification& specification, Reader& read
   specification.method = found->second;
 }
 
+// As metric_for_best_model; what the end of training logs keeps its name.
+std::string metric_of(const std::string& written) {
+  return written.starts_with("train_") ? written : arguments::metric_in_log(written);
+}
+
 void check_grid(const Specification& specification, Reader& reader) {
   double points = 1;
   for (const Parameter& parameter : specification.space) {
@@ -248,7 +254,7 @@ Specification read_specification(const std::string& text, const std::string& nam
   read_method(written, specification, reader);
   const bool grid = specification.method == Method::kGrid;
   specification.trials = reader.count(written, "trials", 1, kMostTrials).value_or(grid ? 0 : 20);
-  if (written.contains("metric")) specification.metric = word_of(written["metric"]);
+  if (written.contains("metric")) specification.metric = metric_of(word_of(written["metric"]));
   // The Trainer's rule for metric_for_best_model.
   specification.greater_is_better =
       reader.truth(written, "greater_is_better", "").value_or(!specification.metric.ends_with("loss"));
