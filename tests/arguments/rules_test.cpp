@@ -61,9 +61,12 @@ const std::vector<Case>& errors() {
        also(kEvaluated, {"--save_strategy", "best", "--metric_for_best_model", "loss"}),
        "save_strategy best needs evaluations"},
       {"H3",
-       {"--early_stopping_patience", "2"},
-       also(kEvaluated, {"--early_stopping_patience", "2"}),
+       {"--early_stopping_patience", "2", "--metric_for_best_model", "loss"},
+       also(kEvaluated, {"--early_stopping_patience", "2", "--metric_for_best_model", "loss"}),
        "early_stopping_patience needs evaluations"},
+      {"H3", also(kEvaluated, {"--early_stopping_patience", "2"}),
+       also(kEvaluated, {"--early_stopping_patience", "2", "--load_best_model_at_end", "--save_steps", "20"}),
+       "early_stopping_patience needs metric_for_best_model"},
       {"F6",
        {"--fsdp", "true", "--gradient_checkpointing", "--fsdp_activation_checkpointing", "true"},
        {"--fsdp", "true", "--fsdp_activation_checkpointing", "true"},
@@ -211,7 +214,7 @@ TEST_CASE("warnings and notes") {
   CHECK(contains(notes(parse(also(kEvaluated, {"--lr_scheduler_type", "reduce_lr_on_plateau",
                                                "--metric_for_best_model", "accuracy"}))),
                  "disagree"));
-  const Words stops = also(kEvaluated, {"--early_stopping_patience", "2"});
+  const Words stops = also(kEvaluated, {"--early_stopping_patience", "2", "--metric_for_best_model", "loss"});
   CHECK(contains(notes(parse(stops)), "ends with its last model, not its best"));
   CHECK_FALSE(contains(
       notes(parse(also(stops, {"--load_best_model_at_end", "--save_steps", "500", "--eval_steps", "500"}))),
@@ -226,7 +229,7 @@ TEST_CASE("a flag that was given and does nothing beside the others is told, onc
   const Words shard = {"--fsdp", "full_shard"};
   const std::vector<Idle> cases = {
       {{"--early_stopping_threshold", "0.1"},
-       also(kEvaluated, {"--early_stopping_patience", "2"}),
+       also(kEvaluated, {"--early_stopping_patience", "2", "--metric_for_best_model", "loss"}),
        "early_stopping_threshold has no effect"},
       {{"--greater_is_better", "true"},
        {"--metric_for_best_model", "accuracy"},
@@ -295,8 +298,10 @@ TEST_CASE("values that follow from others") {
   }
   CHECK(parse(also(kEvaluated, {"--metric_for_best_model", "accuracy"})).arguments.saving.greater_is_better ==
         true);
-  CHECK(parse(also(kEvaluated, {"--early_stopping_patience", "1"})).arguments.saving.metric_for_best_model ==
-        "loss");
+  for (const Words& words :
+       {Words{"--load_best_model_at_end", "--save_steps", "20"},
+        Words{"--lr_scheduler_type", "reduce_lr_on_plateau"}, Words{"--lr_scheduler_type", "greedy"}})
+    CHECK(parse(also(kEvaluated, words)).arguments.saving.metric_for_best_model == "loss");
   const ParseOutcome outcome = parse_arguments(Words{"--model_type", "gpt2", "--train_file", "t"}, {});
   CHECK(outcome.arguments.output.output_dir == "trainer_output");
   CHECK(contains(notes(outcome), "the output folder is trainer_output"));

@@ -125,13 +125,11 @@ class Derivation {
   void best_model() {
     SavingArguments& saving = arguments_.saving;
     const std::string& schedule = arguments_.schedule.lr_scheduler_type;
-    const bool watched = saving.load_best_model_at_end.value_or(false) || saving.early_stopping_patience ||
-                         schedule == "reduce_lr_on_plateau" || schedule == "greedy";
+    const bool best = saving.load_best_model_at_end.value_or(false);
+    const bool watched = best || schedule == "reduce_lr_on_plateau" || schedule == "greedy";
     if (watched && !saving.metric_for_best_model) {
       saving.metric_for_best_model = "loss";
-      from("metric_for_best_model", saving.load_best_model_at_end.value_or(false) ? "load_best_model_at_end"
-                                    : saving.early_stopping_patience              ? "early_stopping_patience"
-                                                                                  : "lr_scheduler_type");
+      from("metric_for_best_model", best ? "load_best_model_at_end" : "lr_scheduler_type");
     }
     if (saving.metric_for_best_model && !saving.greater_is_better) {
       const std::string& metric = *saving.metric_for_best_model;

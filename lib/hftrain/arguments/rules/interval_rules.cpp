@@ -146,6 +146,15 @@ const Rule kIntervalRules[] = {
      "eval_strategy is no",
      "--eval_strategy steps or epoch"},
     {"H3",
+     Severity::kError,
+     {"early_stopping_patience", "metric_for_best_model"},
+     [](Outcome o) {
+       return o.arguments.saving.early_stopping_patience && !o.arguments.saving.metric_for_best_model;
+     },
+     "early_stopping_patience needs metric_for_best_model",
+     "nothing says which metric is to become better",
+     "--metric_for_best_model loss, or --load_best_model_at_end, whose metric is the loss"},
+    {"H3",
      Severity::kWarning,
      {"early_stopping_patience", "load_best_model_at_end"},
      [](Outcome o) {
