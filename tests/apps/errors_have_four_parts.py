@@ -34,7 +34,7 @@ def mistakes(fixture):
         (2, {}, ["--seed", "x"], "--seed: 'x' is not a whole number"),
         (2, {}, ["--bf16", "perhaps"], "--bf16: 'perhaps' is not a truth value"),
         (2, {}, ["--save_strategy", "stepz"], "--save_strategy: 'stepz' is not one of"),
-        (2, {}, ["--save_strategy", "steps", "--save_steps", "0"], "save_strategy steps needs save_steps"),
+        (2, {}, ["--logging_steps", "0"], "logging_strategy steps needs logging_steps above 0"),
         (2, {}, ["--eval_strategy", "steps", "--eval_steps", "2.5"], "eval_steps 2.5 is neither"),
         (2, {}, ["--nproc_per_node", "none"], "nproc_per_node 'none' is not a number of ranks"),
         (2, {}, ["--nnodes", "x"], "nnodes 'x' is not a number of machines"),

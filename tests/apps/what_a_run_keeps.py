@@ -269,6 +269,13 @@ def only_the_model_is_saved_when_so_asked(fixture, output):
     expect(steps == [1, 2, 3, 4, 5, 6], "the history goes on", steps)
 
 
+def without_an_interval_the_last_update_alone_is_saved(fixture, output):
+    said = fixture.call(*fixture.flags(output, "--max_steps", 4, "--save_steps", 0)).stderr
+    expect(fixture.checkpoints(output) == [4] and "save_steps" not in said, "one checkpoint, and no complaint", said)
+    shown = fixture.call("plan", *fixture.flags(output + "-plan", "--max_steps", 4, "--save_steps", 0)).stdout
+    expect("after the last update" in shown, "the plan says when", shown)
+
+
 def recomputed_activations_give_the_same_losses_in_less_memory(fixture, output):
     shape = ["--config_overrides", "n_layer=8,n_head=2,n_embd=64,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0",
              "--max_steps", 3, "--save_strategy", "no", "--per_device_train_batch_size", 64]
@@ -408,7 +415,7 @@ def a_generation_config_stays_as_it_was(fixture, output):
 
 
 SCENARIOS = [results_and_readme_say_what_was_logged, trackers_get_every_record, trackers_that_fail_or_hang_cost_a_warning_each, only_the_model_is_saved_when_so_asked,
-           recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
+           without_an_interval_the_last_update_alone_is_saved, recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
            the_best_model_is_found_after_a_move_and_forgotten_when_gone, a_generation_config_stays_as_it_was,
            the_best_model_of_another_trainer_is_loaded]
 

@@ -28,10 +28,6 @@ const std::vector<Case>& errors() {
        {"--logging_steps", "0"},
        {"--logging_steps", "0", "--logging_strategy", "epoch"},
        "needs logging_steps above 0, not 0.0"},
-      {"H1",
-       {"--save_steps", "0"},
-       {"--save_steps", "0", "--save_strategy", "no"},
-       "needs save_steps above 0, not 0.0"},
       {"10", {"--logging_steps", "2.5"}, {"--logging_steps", "0.5"}, "logging_steps 2.5 is neither"},
       {"10", {"--eval_strategy", "steps", "--eval_steps", "2.5"}, kEvaluated, "eval_steps 2.5 is neither"},
       {"10",
@@ -53,6 +49,10 @@ const std::vector<Case>& errors() {
        {"--eval_strategy", "steps", "--eval_steps", "0.1", "--load_best_model_at_end", "--save_steps", "10"},
        {"--eval_strategy", "steps", "--eval_steps", "0.1", "--load_best_model_at_end", "--save_steps", "0.3"},
        "multiple of eval_steps"},
+      {"13",
+       {"--eval_strategy", "steps", "--eval_steps", "0.1", "--load_best_model_at_end", "--save_steps", "0"},
+       {"--eval_strategy", "steps", "--eval_steps", "0.1", "--save_steps", "0"},
+       "save_steps is 0.0, eval_steps is 0.1"},
       {"T2", also(kEvaluated, {"--save_strategy", "best"}),
        also(kEvaluated, {"--save_strategy", "best", "--metric_for_best_model", "loss"}),
        "save_strategy best needs metric_for_best_model"},
@@ -305,6 +305,13 @@ TEST_CASE("values that follow from others") {
   const ParseOutcome outcome = parse_arguments(Words{"--model_type", "gpt2", "--train_file", "t"}, {});
   CHECK(outcome.arguments.output.output_dir == "trainer_output");
   CHECK(contains(notes(outcome), "the output folder is trainer_output"));
+}
+
+TEST_CASE("save_steps that are no interval are taken, as the Trainer takes them") {
+  for (const char* steps : {"0", "-1"}) {
+    INFO(steps);
+    CHECK(mistakes({std::string("--save_steps=") + steps}).empty());
+  }
 }
 
 TEST_CASE("options of schedules are checked against the schedule") {

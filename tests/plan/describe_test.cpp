@@ -86,6 +86,14 @@ TEST_CASE("the plan is described in words, down to the command of every worker")
   }
 }
 
+TEST_CASE("no interval of saving is described as what it does: the last update saves") {
+  RunPlan plan = gpu_plan();
+  plan.saving.interval = {"steps", 0};
+  CHECK(contains(describe_plan(plan, two_gpus(), {}), "after the last update, the newest 2 are kept"));
+  plan.steps.max_steps = 0;  // a share of what nobody knows yet, perhaps
+  CHECK(contains(describe_plan(plan, two_gpus(), {}), "by a share of the updates, unknown yet"));
+}
+
 TEST_CASE("what is not known before the data are prepared is said so") {
   RunPlan plan = gpu_plan();
   plan.data.train.reset();

@@ -225,8 +225,9 @@ int64_t saves_of_run(const RunPlan& plan) {
   // An epoch has an update at least; of a stream nobody knows how many.
   if (interval.strategy == "epoch") return std::min(plan.steps.epochs, plan.steps.max_steps);
   if (interval.strategy == "best") return 1;
-  if (interval.strategy != "steps" || interval.steps <= 0) return 0;
-  return (plan.steps.max_steps + interval.steps - 1) / interval.steps;  // the last update saves too
+  if (interval.strategy != "steps" || plan.steps.max_steps <= 0) return 0;
+  if (interval.steps <= 0) return 1;  // the last update saves, too
+  return (plan.steps.max_steps + interval.steps - 1) / interval.steps;
 }
 
 // Always in GiB, so that what is needed and what is there can be compared at a glance.

@@ -299,8 +299,12 @@ std::string disk_text(const RunPlan& plan) {
   return text;
 }
 
-std::string saving_text(const SavingPlan& saving) {
-  std::string text = interval_text(saving.interval);
+std::string saving_text(const RunPlan& plan) {
+  const SavingPlan& saving = plan.saving;
+  // save_steps 0: a share of updates that are known has an update at least.
+  const bool at_end =
+      saving.interval.strategy == "steps" && saving.interval.steps <= 0 && plan.steps.max_steps > 0;
+  std::string text = at_end ? "after the last update" : interval_text(saving.interval);
   if (saving.interval.strategy != "no") {
     text += saving.total_limit ? ", the newest " + std::to_string(*saving.total_limit) + " are kept"
                                : ", all are kept";
@@ -389,7 +393,7 @@ std::string describe_plan(const RunPlan& plan, const Topology& topology,
                              {"schedule", schedule_text(plan.schedule)},
                              {"logging", interval_text(plan.logging.interval)},
                              {"evaluation", evaluation_text(plan)},
-                             {"saving", saving_text(plan.saving)}});
+                             {"saving", saving_text(plan)}});
     if (plan.rehearse) rows.push_back({"rehearsal", describe(rehearsed(plan)) + " before the first update"});
   }
   if (plan.plugin) rows.push_back({"plug-in", plan.plugin->name + ", " + plan.plugin->path});

@@ -12,6 +12,7 @@ std::vector<Flag> saving_flags() {
       {.name = "save_steps",
        .slot = at<&Arguments::saving, &SavingArguments::save_steps>,
        .help = "Distance between two checkpoints; below 1 it is a share of all updates.",
+       .note = "0 or less: the last update alone is saved.",
        .unit = "updates or share",
        .common = true},
       {.name = "save_total_limit",

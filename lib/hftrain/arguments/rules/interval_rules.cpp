@@ -18,8 +18,9 @@ bool no_interval(const std::string& strategy, double steps) {
 }
 
 // save_steps must be a multiple of eval_steps; shares are compared in millionths, because 0.3 is no multiple
-// of 0.1.
+// of 0.1. Without an interval no best model would be there to be loaded.
 bool not_a_multiple(double save, double eval) {
+  if (save <= 0) return true;
   if (save < 1 || eval < 1) {
     if (save >= 1 || eval >= 1) return true;
     constexpr double kMillion = 1e6;
@@ -48,13 +49,6 @@ const Rule kIntervalRules[] = {
      "logging_strategy steps needs logging_steps above 0, not {logging_steps}",
      "",
      "--logging_strategy no to log nothing"},
-    {"H1",
-     Severity::kError,
-     {"save_strategy", "save_steps"},
-     [](Outcome o) { return no_interval(o.arguments.saving.save_strategy, o.arguments.saving.save_steps); },
-     "save_strategy steps needs save_steps above 0, not {save_steps}",
-     "",
-     "--save_strategy no to save nothing on the way"},
     {"10",
      Severity::kError,
      {"logging_steps"},
