@@ -360,6 +360,10 @@ TEST_CASE("L2 and L3: one kind of run, and several ranks for multi_gpu") {
   CHECK(contains(mistakes({"--multi_gpu", "--use_fsdp"}), "multi_gpu and use_fsdp exclude each other"));
   CHECK(contains(mistakes({"--use_deepspeed", "--use_fsdp"}), "fsdp and deepspeed exclude each other"));
   CHECK(contains(mistakes({"--multi_gpu", "--cpu"}), "multi_gpu and use_cpu exclude each other"));
+  for (const std::string other : {"use_fsdp", "use_deepspeed"}) {
+    CHECK(contains(mistakes({"--cpu", "--" + other}), "cpu and " + other + " exclude each other"));
+    CHECK(mistakes({"--use_cpu", "--" + other}).empty());
+  }
   CHECK(contains(mistakes({"--multi_gpu", "--num_processes", "1"}), "multi_gpu needs 2 ranks or more"));
   CHECK(contains(AccelerateFile(usual("MULTI_GPU", "num_processes: 1\n")).mistakes(),
                  "distributed_type MULTI_GPU needs num_processes of 2 or more"));

@@ -307,6 +307,17 @@ TEST_CASE("values that follow from others") {
   CHECK(contains(notes(outcome), "the output folder is trainer_output"));
 }
 
+TEST_CASE("eval_steps that nobody gave are those of logging_steps, and that is told") {
+  const Words steps = {"--eval_strategy", "steps", "--logging_steps", "7"};
+  for (const Words& words : {steps, also(steps, {"--eval_steps", "0"})}) {
+    const ParseOutcome outcome = parse(words);
+    CHECK(outcome.arguments.evaluation.eval_steps == 7);
+    CHECK(contains(notes(outcome), "eval_steps is that of logging_steps, 7"));
+  }
+  CHECK(notes(parse(also(steps, {"--eval_steps", "7"}))).empty());
+  CHECK(notes(parse({"--eval_strategy", "epoch", "--logging_steps", "7"})).empty());
+}
+
 TEST_CASE("save_steps that are no interval are taken, as the Trainer takes them") {
   for (const char* steps : {"0", "-1"}) {
     INFO(steps);

@@ -4,6 +4,7 @@
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/task_words.h"
+#include "hftrain/arguments/value.h"
 #include "hftrain/base/log_level.h"
 #include "hftrain/base/text.h"
 
@@ -119,6 +120,8 @@ class Derivation {
         arguments_.logging.logging_steps > 0) {
       evaluation.eval_steps = arguments_.logging.logging_steps;
       from("eval_steps", "logging_steps");
+      note("eval_steps is that of logging_steps, " + to_yaml(*evaluation.eval_steps),
+           "eval_strategy is steps, and nothing else says how often", "--eval_steps N");
     }
   }
 
@@ -193,12 +196,12 @@ class Derivation {
     outcome_.origins.set(flag, "from " + other);
   }
 
-  void note(std::string what, std::string why) {
+  void note(std::string what, std::string why, std::string hint = "") {
     outcome_.notes.push_back({.severity = Severity::kNote,
                               .what = std::move(what),
                               .where = "",
                               .why = std::move(why),
-                              .hint = ""});
+                              .hint = std::move(hint)});
   }
 
   const Environment& environment_;

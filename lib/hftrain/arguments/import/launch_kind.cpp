@@ -13,8 +13,21 @@ bool on(const ParseOutcome& outcome, const char* flag) {
   return found != outcome.unread.end() && found->second == true;
 }
 
+// Rule L2 of --cpu, the launcher's word; the Trainer's, --use_cpu, goes with every kind of run.
+void check_cpu(const ParseOutcome& outcome, Diagnostics& problems) {
+  if (!outcome.arguments.device.use_cpu || outcome.origins.of("use_cpu") != "--cpu") return;
+  for (const char* other : {"use_deepspeed", "use_fsdp"}) {
+    if (!on(outcome, other)) continue;
+    problems.push_back({.what = std::string("cpu and ") + other + " exclude each other",
+                        .where = outcome.origins.describe("use_cpu") + ", " + outcome.origins.describe(other),
+                        .why = "a launch is of one kind",
+                        .hint = "--use_cpu instead of --cpu, to shard on the CPU"});
+  }
+}
+
 // Rules L2 and L3: a run is of one kind, and multi_gpu is for several ranks.
 void check_kind(const ParseOutcome& outcome, Diagnostics& problems) {
+  check_cpu(outcome, problems);
   if (!on(outcome, "multi_gpu")) return;
   const auto refuse = [&](const char* other, const std::string& what) {
     problems.push_back(
