@@ -434,6 +434,11 @@ TEST_CASE("keys that act in another stage or on NVMe only are told where they do
   CHECK(
       contains(idle(R"("stage": 2)" + whole), "stage3_gather_16bit_weights_on_model_save (in stage 3 only)"));
   CHECK_FALSE(contains(idle(R"("stage": 3)" + limit + whole), "without effect"));
+  const std::string elastic = R"(, "elastic_checkpoint": true)",
+                    told = "keys without effect here: zero_optimization.elastic_checkpoint";
+  CHECK(contains(with_zero(R"("stage": 3)" + elastic).warnings(), told));
+  CHECK(contains(idle(R"("stage": 2)" + elastic), told));
+  CHECK(with_zero(R"("stage": 2)" + elastic).warnings().empty());
 }
 
 TEST_CASE("flags of accelerate launch for stage 3 and NVMe are told where they do nothing") {
@@ -470,7 +475,14 @@ TEST_CASE("monitors, reductions and activation checkpointing") {
   CHECK(a.logging.report_to == Words{"jsonl", "tensorboard", "csv"});
   CHECK(a.logging.logging_dir == "logs/a");
   CHECK(*a.parallel.sharding.reduce_dtype == "bfloat16");
+  CHECK(
+      contains(file.warnings(), "keys without effect here: activation_checkpointing.partition_activations"));
   CHECK(contains(file.notes(), "use --gradient_checkpointing"));
+  for (const std::string key : {"comms_logger", "timers"}) {
+    const std::string said = with_key('"' + key + "\": {\"enabled\": true}").warnings();
+    CHECK(contains(said, "deepspeed: keys without effect here: " + key));
+    CHECK(with_key('"' + key + "\": {\"enabled\": false}").notes().empty());
+  }
   const DeepspeedFile tracked =
       with_key("\"wandb\": {\"enabled\": true, \"group\": \"g\", \"project\": \"deepspeed\"}");
   CHECK(tracked.arguments().logging.report_to == Words{"wandb"});
@@ -494,7 +506,6 @@ TEST_CASE("optimizer sections") {
   };
   CHECK(section("Adam", "\"adam_w_mode\": true").arguments().optimizer.optim == "adamw_torch_fused");
   CHECK(section("AdamW", "").arguments().optimizer.learning_rate == 1e-3);
-  CHECK(section("AdamW", "").arguments({"--learning_rate", "2e-4"}).optimizer.learning_rate == 2e-4);
   CHECK(section("adagrad", "").arguments().optimizer.learning_rate == 1e-2);
   const Arguments sgd = section("SGD", "\"lr\": 0.1, \"momentum\": 0.9, \"nesterov\": true").arguments();
   CHECK(sgd.optimizer.optim == "sgd");
@@ -506,6 +517,43 @@ TEST_CASE("optimizer sections") {
   CHECK(contains(section("AdamW", "\"max_grad_norm\": 1").mistakes(), "use gradient_clipping"));
   CHECK(contains(section("AdamW", "\"beta\": [0.9, 0.9]").mistakes(), "did you mean betas?"));
   CHECK(contains(section("AdamW", "\"betas\": [0.9]").mistakes(), "betas are two numbers"));
+}
+
+TEST_CASE(
+    "of a key that optimizer.params leave out DeepSpeed's default counts, which is told beside a flag") {
+  const auto with = [](const std::string& type, const std::string& params) {
+    return with_key("\"optimizer\": {\"type\": \"" + type + "\", \"params\": {" + params + "}}");
+  };
+  const Words flags = {"--learning_rate", "2e-4", "--weight_decay", "0.1", "--adam_beta1", "0.8",
+                       "--adam_beta2",    "0.95", "--adam_epsilon", "1e-6"};
+  const DeepspeedFile none = with("AdamW", "");
+  const OptimizerArguments took = none.arguments(flags).optimizer;
+  CHECK(took.learning_rate == 1e-3);
+  CHECK(took.weight_decay == 0);
+  CHECK(took.adam_beta1 == 0.9);
+  CHECK(took.adam_beta2 == 0.999);
+  CHECK(took.adam_epsilon == 1e-8);
+  const std::string said = none.warnings(flags);
+  for (const char* idle : {"learning_rate 0.0002", "weight_decay 0.1", "adam_beta1 0.8", "adam_beta2 0.95",
+                           "adam_epsilon 1e-06"})
+    CHECK(contains(said, std::string(idle) + " has no effect"));
+  CHECK(contains(said, "why: optimizer.params has no lr, of which DeepSpeed's default is 0.001"));
+  CHECK(none.notes().empty());
+  CHECK(none.notes({"--learning_rate", "1e-3", "--weight_decay", "0"}).empty());
+  const DeepspeedFile automatic =
+      with("AdamW", R"("lr": "auto", "betas": "auto", "eps": "auto", "weight_decay": "auto")");
+  CHECK(automatic.arguments(flags).optimizer.learning_rate == 2e-4);
+  CHECK(automatic.notes(flags).empty());
+  CHECK(with("SGD", "").arguments(flags).optimizer.adam_beta1 == 0.8);  // which has none
+  for (const std::string rate : {"\"auto\"", "2e-4"}) {
+    const DeepspeedFile scheduled = with_key(
+        R"("optimizer": {"type": "AdamW", "params": {}}, "scheduler": {"type": "WarmupLR", "params": )"
+        R"({"warmup_max_lr": )" +
+        rate + "}}");
+    INFO(rate);
+    CHECK(scheduled.arguments({"--learning_rate", "2e-4"}).optimizer.learning_rate == 2e-4);
+    CHECK_FALSE(contains(scheduled.notes({"--learning_rate", "2e-4"}), "learning_rate"));
+  }
 }
 
 TEST_CASE("T12: an optimizer section and another --optim exclude each other") {
@@ -537,7 +585,13 @@ TEST_CASE("scheduler sections") {
   const Arguments defaults = section("WarmupLR", "").arguments();
   CHECK(defaults.schedule.warmup_steps == 1000);
   CHECK(defaults.optimizer.learning_rate == 5e-5);
-  CHECK(section("WarmupDecayLR", "\"total_num_steps\": 50").arguments().optimizer.learning_rate == 1e-3);
+  const DeepspeedFile decays = section("WarmupDecayLR", "\"total_num_steps\": 50");
+  CHECK(decays.arguments().optimizer.learning_rate == 1e-3);
+  const Words flags = {"--learning_rate", "2e-4", "--warmup_steps", "7"};
+  CHECK(decays.arguments(flags).optimizer.learning_rate == 1e-3);
+  CHECK(decays.arguments(flags).schedule.warmup_steps == 1000);
+  CHECK(contains(decays.warnings(flags), "learning_rate 0.0002 has no effect"));
+  CHECK(contains(decays.warnings(flags), "scheduler.params has no warmup_num_steps, of which DeepSpeed's"));
   const Arguments decay = section("WarmupDecayLR", "\"total_num_steps\": 50, \"warmup_num_steps\": 5")
                               .arguments({"--warmup_steps", "0.1"});
   CHECK(*decay.parallel.deepspeed->total_steps == 50);

@@ -44,6 +44,15 @@ inline std::string notes(const ParseOutcome& outcome) {
   return text;
 }
 
+// Those of them that are warnings.
+inline std::string warnings(const ParseOutcome& outcome) {
+  std::string text;
+  for (const Diagnostic& note : outcome.notes) {
+    if (note.severity == Diagnostic::Severity::kWarning) text += note.render() + '\n';
+  }
+  return text;
+}
+
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -74,6 +83,7 @@ struct NamedFile {
   Arguments arguments(const Words& words = {}) const { return outcome(words).arguments; }
   std::string mistakes(const Words& words = {}) const { return arguments::mistakes(with(words)); }
   std::string notes(const Words& words = {}) const { return arguments::notes(outcome(words)); }
+  std::string warnings(const Words& words = {}) const { return arguments::warnings(outcome(words)); }
 };
 
 }  // namespace hftrain::arguments

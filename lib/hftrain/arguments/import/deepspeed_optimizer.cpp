@@ -10,8 +10,10 @@
 namespace hftrain::arguments {
 namespace {
 
-constexpr int64_t kDefaultWarmup = 1000;  // updates, of a scheduler section that names none
+constexpr double kDefaultWarmup = 1000;   // updates, of a scheduler section that names none
 constexpr double kDefaultMaximum = 1e-3;  // of WarmupDecayLR; WarmupLR takes the optimizer's rate
+// Of optimizers whose params leave them out.
+constexpr double kDefaultBeta1 = 0.9, kDefaultBeta2 = 0.999, kDefaultEpsilon = 1e-8;
 constexpr const char* kParams = "/optimizer/params";
 constexpr const char* kSchedule = "/scheduler/params";
 
@@ -20,17 +22,39 @@ bool same_adamw(const std::string& optim) {
   return std::find(kNames.begin(), kNames.end(), optim) != kNames.end();
 }
 
-// A value of params that a flag also sets. An absent one leaves the flag, or else means DeepSpeed's default.
-void param(const DeepSpeedFile& file, const char* key, const char* flag) {
+// Of a key that the params of a section leave out DeepSpeed's own value counts, whatever the flag says.
+void take_default(const DeepSpeedFile& file, const std::string& section, const char* key, const char* flag,
+                  double usual) {
+  const double asked = file.flags.value(flag).get<double>();
+  if (asked == usual) return;
+  const std::string place = file.keys.place('/' + section + "/type");
+  if (file.flags.given(flag)) {
+    file.outcome.notes.push_back(
+        {.severity = Diagnostic::Severity::kWarning,
+         .what = std::string(flag) + ' ' + to_yaml(asked) + " has no effect",
+         .where = file.outcome.origins.describe(flag) + ", " + place,
+         .why = section + ".params has no " + key + ", of which DeepSpeed's default is " + to_yaml(usual),
+         .hint = '"' + std::string(key) + "\": \"auto\" in " + section + ".params"});
+  }
+  file.flags.replace(flag, usual, place + " (DeepSpeed's default)");
+}
+
+// A value of params that a flag also sets.
+void param(const DeepSpeedFile& file, const char* key, const char* flag, double usual) {
   const std::string pointer = std::string(kParams) + '/' + key;
-  if (!file.keys.has(pointer) || file.keys.is_auto(pointer)) return;
+  if (!file.keys.has(pointer)) return take_default(file, "optimizer", key, flag, usual);
+  if (file.keys.is_auto(pointer)) return;
   file.flags.set(flag, *file.keys.find(pointer), std::string("optimizer.params.") + key,
                  file.keys.place(pointer));
 }
 
 void betas(const DeepSpeedFile& file) {
   const std::string pointer = std::string(kParams) + "/betas";
-  if (!file.keys.has(pointer) || file.keys.is_auto(pointer)) return;
+  if (!file.keys.has(pointer)) {
+    take_default(file, "optimizer", "betas", "adam_beta1", kDefaultBeta1);
+    return take_default(file, "optimizer", "betas", "adam_beta2", kDefaultBeta2);
+  }
+  if (file.keys.is_auto(pointer)) return;
   const Json& written = *file.keys.find(pointer);
   const Key row[] = {{.name = "beta", .type = Type::kFloat, .range = from_below(0, 1)}};
   std::vector<double> values;
@@ -64,6 +88,13 @@ void further_options(const DeepSpeedFile& file, const std::string& optim) {
     file.flags.set("optim_args", join(options, ","), "optimizer.params", file.keys.place(kParams));
 }
 
+// A schedule with a rate of its own sets it, not the optimizer.
+void learning_rate(const DeepSpeedFile& file, double usual) {
+  const Json* schedule = file.keys.find(kSchedule);
+  const bool scheduled = schedule != nullptr && schedule->contains("warmup_max_lr");
+  if (file.keys.has(std::string(kParams) + "/lr") || !scheduled) param(file, "lr", "learning_rate", usual);
+}
+
 void choose_optimizer(const DeepSpeedFile& file, const DeepSpeedOptimizer& optimizer,
                       const std::string& type) {
   const bool coupled =
@@ -81,15 +112,6 @@ void choose_optimizer(const DeepSpeedFile& file, const DeepSpeedOptimizer& optim
   further_options(file, optim);
 }
 
-void set_learning_rate(const DeepSpeedFile& file, const DeepSpeedOptimizer& optimizer) {
-  const std::string pointer = std::string(kParams) + "/lr";
-  param(file, "lr", "learning_rate");
-  if (!file.keys.has(pointer)) {
-    file.flags.set_default("learning_rate", optimizer.learning_rate,
-                           file.keys.place("/optimizer/type") + " (DeepSpeed's default)");
-  }
-}
-
 // The numbers that the schedule takes from flags.
 void set_warmup(const DeepSpeedFile& file, const DeepSpeedScheduler& scheduler) {
   const std::string maximum = std::string(kSchedule) + "/warmup_max_lr",
@@ -98,14 +120,11 @@ void set_warmup(const DeepSpeedFile& file, const DeepSpeedScheduler& scheduler) 
     file.flags.set("learning_rate", *file.keys.find(maximum), "scheduler.params.warmup_max_lr",
                    file.keys.place(maximum));
   } else if (!file.keys.has(maximum) && scheduler.type == "WarmupDecayLR") {
-    file.flags.set_default("learning_rate", kDefaultMaximum,
-                           file.keys.place("/scheduler/type") + " (DeepSpeed's default)");
+    take_default(file, "scheduler", "warmup_max_lr", "learning_rate", kDefaultMaximum);
   }
   if (file.keys.is_auto(steps)) return;
-  if (!file.keys.has(steps)) {
-    return file.flags.set_default("warmup_steps", static_cast<double>(kDefaultWarmup),
-                                  file.keys.place("/scheduler/type") + " (DeepSpeed's default)");
-  }
+  if (!file.keys.has(steps))
+    return take_default(file, "scheduler", "warmup_num_steps", "warmup_steps", kDefaultWarmup);
   const auto count = file.keys.find(steps)->get<int64_t>();
   const double asked = file.flags.value("warmup_steps").get<double>();
   const bool share = asked > 0 && asked < 1;  // of a number of updates that only the plan knows
@@ -197,10 +216,11 @@ void import_optimizer(const DeepSpeedFile& file) {
   }
   file.keys.check(optimizer->params, kParams);
   choose_optimizer(file, *optimizer, type);
-  set_learning_rate(file, *optimizer);
-  param(file, "weight_decay", "weight_decay");
-  betas(file);
-  if (optimizer->type.starts_with("adam")) param(file, "eps", "adam_epsilon");
+  learning_rate(file, optimizer->learning_rate);
+  param(file, "weight_decay", "weight_decay", 0);
+  const bool adam = optimizer->type.starts_with("adam");
+  if (adam || optimizer->type == "lion") betas(file);
+  if (adam) param(file, "eps", "adam_epsilon", kDefaultEpsilon);
 }
 
 void import_scheduler(const DeepSpeedFile& file) {

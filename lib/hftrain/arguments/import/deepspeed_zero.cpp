@@ -190,6 +190,9 @@ class ZeroSection {
       idle_without_nvme("/aio", device(optimizer), {{"/block_size", 1'048'576}, {"/queue_depth", 8}});
     if (stage_ == 0 && sharding_.reduce_dtype.value_or("float32") != "float32")
       file_.keys.tell_idle("/communication_data_type", "fp32", "in stages 1 to 3 only");
+    // DeepSpeed's own is of stages 1 and 2, and warns in stage 3.
+    file_.keys.tell_idle(kZeroSection + "/elastic_checkpoint", false,
+                         "any checkpoint loads at any world size and with any strategy", stage_ == 3);
     if (stage_ == 3) return;
     const std::string why = "in stage 3 only";
     file_.keys.tell_idle(kZeroSection + "/stage3_param_persistence_threshold", kDefaultThreshold, why);

@@ -21,10 +21,6 @@ void FlagValues::set(const std::string& flag, const Json& value, const std::stri
   if (!same(this->value(flag), value)) conflict(flag, key, value, place);
 }
 
-void FlagValues::set_default(const std::string& flag, const Json& value, const std::string& place) {
-  if (!given(flag)) replace(flag, value, place);
-}
-
 Json FlagValues::value(const std::string& flag) const {
   return flag_table().named(flag).slot.get(outcome_.arguments);
 }

@@ -15,8 +15,6 @@ class FlagValues {
 
   // `value` has the flag's type; `key` and `place` say where it stands.
   void set(const std::string& flag, const Json& value, const std::string& key, const std::string& place);
-  // The same for a value that only counts when nothing else gives one: never a conflict.
-  void set_default(const std::string& flag, const Json& value, const std::string& place);
   // The same whatever the flag says.
   void replace(const std::string& flag, const Json& value, const std::string& place);
   bool given(const std::string& flag) const { return outcome_.origins.is_given(flag); }

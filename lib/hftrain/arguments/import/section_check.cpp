@@ -132,7 +132,7 @@ void CheckedSection::store(const SectionKey& key, const Json& value, const std::
     return;
   }
   if (key.support.status == Support::kAccepted) {
-    idle_.push_back(dotted(at) + " (" + std::string(key.support.reason) + ')');
+    (key.warned ? warned_ : idle_).push_back(dotted(at) + " (" + std::string(key.support.reason) + ')');
     return;
   }
   report_.problems.push_back(
@@ -143,17 +143,23 @@ void CheckedSection::store(const SectionKey& key, const Json& value, const std::
 }
 
 void CheckedSection::note_idle_keys() const {
-  if (idle_.empty()) return;
-  report_.notes.push_back({.severity = Diagnostic::Severity::kNote,
-                           .what = name_ + ": keys without effect here: " + join(idle_, ", "),
+  tell(warned_, Diagnostic::Severity::kWarning);
+  tell(idle_, Diagnostic::Severity::kNote);
+}
+
+void CheckedSection::tell(const std::vector<std::string>& keys, Diagnostic::Severity severity) const {
+  if (keys.empty()) return;
+  report_.notes.push_back({.severity = severity,
+                           .what = name_ + ": keys without effect here: " + join(keys, ", "),
                            .where = place(section_.origin),
                            .why = "",
                            .hint = ""});
 }
 
-void CheckedSection::tell_idle(const std::string& pointer, const Json& neutral, const std::string& why) {
+void CheckedSection::tell_idle(const std::string& pointer, const Json& neutral, const std::string& why,
+                               bool warns) {
   if (has(pointer) && !is_auto(pointer) && *find(pointer) != neutral)
-    idle_.push_back(dotted(pointer) + " (" + why + ')');
+    (warns ? warned_ : idle_).push_back(dotted(pointer) + " (" + why + ')');
 }
 
 const Json* CheckedSection::find(const std::string& pointer) const {

@@ -25,6 +25,7 @@ struct SectionKey {
   bool automatic = false;   // "auto" may stand for the value
   bool drops_auto = false;  // of a mapping: "auto" for any other key is as if it were absent
   std::vector<std::string_view> aliases = {};  // other spellings
+  bool warned = false;                         // of an accepted key: that it does nothing is a warning
   bool told_off = false;  // one that is gone: its neutral value is told as without effect
 };
 
@@ -45,11 +46,11 @@ class CheckedSection {
   void check(std::span<const SectionKey> keys, const std::string& pointer = "") {
     check_mapping({.name = "", .type = Type::kMapping, .keys = keys}, pointer, pointer);
   }
-  // One note for all keys without effect that were found.
+  // One note for all keys without effect that were found, and before it one warning for those that people rely on.
   void note_idle_keys() const;
   // A key that works, and does nothing beside the others of this file. No word of one that is not there, is "auto", or
   // has the value that is always fine.
-  void tell_idle(const std::string& pointer, const Json& neutral, const std::string& why);
+  void tell_idle(const std::string& pointer, const Json& neutral, const std::string& why, bool warns = false);
 
   // Null when the key was not given.
   const Json* find(const std::string& pointer) const;
@@ -70,6 +71,7 @@ class CheckedSection {
                  const std::string& at, const std::string& pointer);
   void unknown(std::span<const SectionKey> keys, const std::string& name, const std::string& at);
   void store(const SectionKey& key, const Json& value, const std::string& at, const std::string& pointer);
+  void tell(const std::vector<std::string>& keys, Diagnostic::Severity severity) const;
   void problem(std::string what, const std::string& at, std::string why, std::string hint);
 
   const Section& section_;
@@ -77,7 +79,7 @@ class CheckedSection {
   SectionReport report_;
   std::map<std::string, Json> values_;         // by pointer of first names
   std::map<std::string, std::string> places_;  // the same
-  std::vector<std::string> idle_;              // "key (reason)"
+  std::vector<std::string> idle_, warned_;     // "key (reason)"
 };
 
 }  // namespace hftrain::arguments
