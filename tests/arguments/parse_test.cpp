@@ -219,6 +219,16 @@ TEST_CASE("flags of what is not here say why, or whose they are") {
   for (const char* word : {"auto", "false"}) CHECK(mistakes({"--cuda_graphs", word}).empty());
 }
 
+TEST_CASE("threads of preparing data are one or more, and no more than a machine may have cores") {
+  for (const std::string flag : {"preprocessing_num_workers", "dataset_num_proc"}) {
+    for (const char* wrong : {"0", "-1", "4097", "4294967297"}) {
+      INFO(flag << ' ' << wrong);
+      CHECK(contains(mistakes({"--" + flag + '=' + wrong}), "1 <= x <= 4096"));
+    }
+    for (const char* fine : {"1", "4096"}) CHECK(mistakes({"--" + flag + '=' + fine}).empty());
+  }
+}
+
 TEST_CASE("every flag may be given its default") {
   for (const Flag* flag : flag_table().flags()) {
     if (flag->command_line_only || flag->pattern) continue;

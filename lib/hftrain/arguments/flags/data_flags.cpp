@@ -169,7 +169,7 @@ std::vector<Flag> data_flags() {
        .slot = at<&Arguments::data, &DataArguments::preprocessing_num_workers>,
        .help = "Threads for tokenising.",
        .note = "Unset: all cores; of a stream one.",
-       .range = at_least(1)},
+       .range = between(1, kMostThreads)},
       {.name = "validation_split_percentage",
        .slot = at<&Arguments::data, &DataArguments::validation_split_percentage>,
        .help = "Share of the training data used for validation when there is none.",

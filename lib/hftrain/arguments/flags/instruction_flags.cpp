@@ -102,7 +102,7 @@ std::vector<Flag> instruction_flags() {
        .slot = at<&Arguments::instructions, &InstructionArguments::dataset_num_proc>,
        .help = "Threads for preparing instruction data.",
        .note = "Unset: preprocessing_num_workers.",
-       .range = at_least(1),
+       .range = between(1, kMostThreads),
        .ours = true},
       {.name = "dataset_train_split",
        .slot = at<&Arguments::instructions, &InstructionArguments::dataset_train_split>,

@@ -7,6 +7,9 @@
 
 namespace hftrain::arguments {
 
+// More would be a slip of the finger: no machine has so many cores, and thousands of threads take its memory.
+inline constexpr double kMostThreads = 4096;
+
 // Reasons that several flags share.
 inline constexpr Support kEtcd =
     refused("there is no etcd client here", "c10d or static, which need no service");
