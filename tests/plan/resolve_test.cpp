@@ -527,6 +527,20 @@ std::shared_ptr<const architectures::Architecture> two_stacks(const std::string&
                                                    architectures::Head::kSeq2SeqLm);
 }
 
+TEST_CASE("beside hf_compat it is told that samples which fill up last batches are not counted twice") {
+  const auto told = [](const std::vector<std::string>& more, const char* ranks) {
+    std::vector<std::string> words = {"--task",     "summarization", "--nproc_per_node",  ranks,
+                                      "--do_train", "--do_eval",     "--validation_file", "v.txt"};
+    words.insert(words.end(), more.begin(), more.end());
+    Case run(words);
+    run.model.architecture = two_stacks("t5", "num_layers=1,decoder_start_token_id=0");
+    return contains(run.notes(), "every sample that is evaluated counts once");
+  };
+  CHECK(told({"--hf_compat", "4.49.0"}, "2"));
+  CHECK_FALSE(told({"--hf_compat", "4.49.0"}, "1"));
+  CHECK_FALSE(told({}, "2"));
+}
+
 TEST_CASE("a decoder without a token to begin with is refused") {
   Case run;
   run.model.architecture = two_stacks("t5", "num_layers=1");

@@ -281,6 +281,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   note_learning_rate(input, plan, notes);
   note_labels(input, plan, notes);
   note_label_smoothing(input, plan, notes);
+  note_padded_samples(input, plan, notes);
   note_generation(input, plan, notes);
   note_stream(input, plan, notes);
   if (!input.model.missing.empty())

@@ -142,6 +142,17 @@ void note_label_smoothing(const ResolveInput& input, const RunPlan& plan, std::v
                           "leave it out"));
 }
 
+void note_padded_samples(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const bool judges = plan.do_eval || plan.do_predict || plan.evaluation.interval.strategy != "no";
+  if (!input.parsed.arguments.interface.hf_compat || plan.data.task != tasks::Task::kSeq2Seq || !judges ||
+      plan.ranks.world_size < 2)
+    return;
+  notes.push_back({Diagnostic::Severity::kNote, "every sample that is evaluated counts once",
+                   input.parsed.origins.describe("hf_compat"),
+                   "the Seq2SeqTrainer counts those again that fill up the last batches of the ranks",
+                   "compare metrics with those of one rank"});
+}
+
 OptimizerPlan resolve_optimizer(const ResolveInput& input) {
   const arguments::OptimizerArguments& optimizer = input.parsed.arguments.optimizer;
   OptimizerPlan plan;
