@@ -220,6 +220,20 @@ def scenario_limit_on_the_size_of_files(fixture, output):
     return "7: the file is named"
 
 
+def scenario_preparing_that_is_asked_to_stop(fixture, output):
+    large, cache = output + ".txt", output + "-cache"
+    with open(fixture.text) as file:
+        text = file.read()
+    write(large, text * (60_000_000 // len(text)))
+    for word, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+        command = [HFTRAIN, "prepare", *fixture.flags(output, "--train_file", large, "--preprocessing_num_workers", 1)]
+        job = subprocess.Popen(command, env={**fixture.environment, "HFTRAIN_CACHE": cache}, text=True, stderr=subprocess.PIPE)
+        until(job, lambda: any(files for _, _, files in os.walk(cache)), "preparing")
+        job.send_signal(word)
+        expect(ends_with(job, code), "interrupted while" if code == 130 else "terminated while", "the cache is as before")
+    return "143, and 130 for Ctrl-C"
+
+
 def scenario_divergence(fixture, output):
     job = start(fixture, output, "--max_steps", 100, "--save_steps", "1", "--learning_rate", "1e30", "--max_grad_norm", "0",
                 "--warmup_steps", "0")

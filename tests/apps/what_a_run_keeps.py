@@ -276,6 +276,14 @@ def without_an_interval_the_last_update_alone_is_saved(fixture, output):
     expect("after the last update" in shown, "the plan says when", shown)
 
 
+def a_checkpoint_that_the_limit_removes_is_named(fixture, output):
+    said = fixture.call(*fixture.flags(output, "--max_steps", 3, "--save_steps", 1, "--save_total_limit", 2)).stderr
+    expect(fixture.checkpoints(output) == [2, 3], "two are left", fixture.checkpoints(output))
+    in_order(said, f"Saving model checkpoint to {output}/checkpoint-2",
+             f"Deleting older checkpoint [{output}/checkpoint-1] due to args.save_total_limit\n")
+    expect(said.count("Deleting older checkpoint") == 1, "and no other is named", said)
+
+
 def recomputed_activations_give_the_same_losses_in_less_memory(fixture, output):
     shape = ["--config_overrides", "n_layer=8,n_head=2,n_embd=64,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0",
              "--max_steps", 3, "--save_strategy", "no", "--per_device_train_batch_size", 64]
@@ -415,7 +423,7 @@ def a_generation_config_stays_as_it_was(fixture, output):
 
 
 SCENARIOS = [results_and_readme_say_what_was_logged, trackers_get_every_record, trackers_that_fail_or_hang_cost_a_warning_each, only_the_model_is_saved_when_so_asked,
-           without_an_interval_the_last_update_alone_is_saved, recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
+           without_an_interval_the_last_update_alone_is_saved, a_checkpoint_that_the_limit_removes_is_named, recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
            the_best_model_is_found_after_a_move_and_forgotten_when_gone, a_generation_config_stays_as_it_was,
            the_best_model_of_another_trainer_is_loaded]
 

@@ -255,6 +255,26 @@ TEST_CASE("A run needs those splits of a data set whole that it reads") {
   CHECK_THAT(said({"--do_eval"}), Contains("there is no data/train-00000-of-00002"));  // held out of it
 }
 
+TEST_CASE("A file that repeats the default of dataset_test_split names no split, the command line does") {
+  const TemporaryDirectory place;
+  const std::string set = place / "set", file = place / "run.yaml";
+  make_files(set, {"train.csv"});
+  hftrain::write_file_atomically(file, "dataset_test_split: test\n");
+  const auto said = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--task", "sft", "--model_type", "gpt2", "--dataset_name", set, "--do_train",
+                               "--do_eval", "--output_dir", place / "out"});
+    const hftrain::Environment environment((std::map<std::string, std::string>()));
+    try {
+      hftrain::plan::files_of_run(hftrain::arguments::parse_arguments(words, environment), environment);
+    } catch (const Error& error) {
+      return error.render();
+    }
+    return std::string();
+  };
+  CHECK(said({"--config", file}).empty());
+  CHECK_THAT(said({"--dataset_test_split", "test"}), Contains("the data set has no split 'test'"));
+}
+
 TEST_CASE("A link of a data set that leads nowhere is refused where its file is wanted") {
   const TemporaryDirectory place;
   const std::string folder = place / "set";

@@ -228,6 +228,8 @@ TEST_CASE("what print_config prints of command lines is read back as the same pl
       {"--ddp_bucket_cap_mb", "10", "--fsdp", "full_shard", "--nproc_per_node", "2"},
       {"--group_by_length"},
       {"--hub_token", "secret", "--push_to_hub"},
+      {"--use_peft"},
+      {"--use_peft", "--lora_r", "4", "--lora_target_modules", "all-linear"},
       {"--fp8_format", "HYBRID", "--megatron_lm_tp_degree", "2", "--megatron_lm_pp_degree", "2"},
       {"--num_cpu_threads_per_process", "3", "--role", "trainer"},
       {"--run_name", "[a, b]: {c} # d 'e' \"f\" \\g %% \t h\ni"},

@@ -1,0 +1,75 @@
+# What the Trainer, accelerate and DeepSpeed mean by their words, where hftrain meant something else.
+
+fault("a search looks for its metric without the eval_ that logs have",
+      "lib/hftrain/search/specification.cpp", "specification.metric = metric_of(word_of(written[\"metric\"]));", "specification.metric = word_of(written[\"metric\"]);",
+      tests=["search: a metric is named as for metric_for_best_model: eval_ may be left out"], says=r'metric\("accuracy"\) == "eval_accuracy"')
+
+fault("a search spends all its trials on a metric that no log has",
+      "launcher/front/trial_runner.cpp", "if (!seen && !names.contains(metric)) throw", "if (seen && !names.contains(metric)) throw",
+      tests=["runs: search: a metric is found without its prefix and missed with the names there are"], says=r"FAILED: ends with 2")
+
+fault("metrics of a log that was replaced are still named",
+      "lib/hftrain/report/log_follower.cpp", "    names_.clear();\n", "",
+      tests=["report: a log that is another file, or was cut, is read anew"], says=r'names\(\) == std::set')
+
+fault("early stopping takes the loss where nobody named a metric",
+      "lib/hftrain/arguments/derive.cpp", 'const bool watched = best || schedule == "reduce_lr_on_plateau"', 'const bool watched = best || saving.early_stopping_patience || schedule == "reduce_lr_on_plateau"',
+      tests=["arguments: every rule refuses what breaks it and lets the repaired form through"], says=r"early_stopping_patience needs metric_for_best_model")
+
+fault("eval_steps become those of logging_steps without a word",
+      "lib/hftrain/arguments/derive.cpp", 'note("eval_steps is that of logging_steps, "', 'if (*evaluation.eval_steps < 0) note("eval_steps is that of logging_steps, "',
+      tests=["arguments: eval_steps that nobody gave are those of logging_steps, and that is told"], says=r"eval_steps is that of logging_steps")
+
+fault("the best model is to be loaded of a run that saves none",
+      "lib/hftrain/arguments/rules/interval_rules.cpp", "if (save <= 0) return true;", "if (save < 0) return true;",
+      tests=["arguments: every rule refuses what breaks it and lets the repaired form through"], says=r"save_steps is 0\.0, eval_steps is 0\.1")
+
+fault("the checkpoint of the last update needs no room without an interval",
+      "lib/hftrain/plan/budget.cpp", "if (interval.steps <= 0) return 1;", "if (interval.steps <= 0) return 0;",
+      tests=["plan: disk need counts the kept checkpoints, the one in flight and the final model"], says=r"needed_bytes == checkpoint \+ weights")
+
+fault("a plan without an interval of saving speaks of a share",
+      "lib/hftrain/plan/describe_plan.cpp", 'at_end ? "after the last update" : interval_text(saving.interval)', "at_end || true ? interval_text(saving.interval) : std::string()",
+      tests=["plan: no interval of saving is described as what it does: the last update saves"], says=r"after the last update")
+
+fault("sections of DeepSpeed without effect are notes alone",
+      "lib/hftrain/arguments/import/section_check.cpp", "(key.warned ? warned_ : idle_)", "(key.warned ? idle_ : idle_)",
+      tests=["arguments: monitors, reductions and activation checkpointing"], says=r"keys without effect here")
+
+fault("elastic checkpoints in stage 3 are a note",
+      "lib/hftrain/arguments/import/deepspeed_zero.cpp", 'any strategy", stage_ == 3)', 'any strategy", stage_ > 3)',
+      tests=["arguments: keys that act in another stage or on NVMe only are told where they do nothing"], says=r"elastic")
+
+fault("a flag counts where optimizer.params of DeepSpeed leave its key out",
+      "lib/hftrain/arguments/import/deepspeed_optimizer.cpp", "if (asked == usual) return;", "if (asked == usual || file.flags.given(flag)) return;",
+      tests=["arguments: of a key that optimizer.params leave out DeepSpeed's default counts, which is told beside a flag",
+             "arguments: scheduler sections"],
+      says=r"1e-3|0\.001")
+
+fault("the optimizer's default is taken for the rate of a schedule that has its own",
+      "lib/hftrain/arguments/import/deepspeed_optimizer.cpp", 'const bool scheduled = schedule != nullptr && schedule->contains("warmup_max_lr");', "const bool scheduled = schedule != nullptr && schedule->empty();",
+      tests=["arguments: of a key that optimizer.params leave out DeepSpeed's default counts, which is told beside a flag"], says=r"warmup_max_lr|learning_rate")
+
+fault("--cpu of a launch goes with every kind of run",
+      "lib/hftrain/arguments/import/launch_kind.cpp", 'outcome.origins.of("use_cpu") != "--cpu"', 'outcome.origins.of("use_cpu") != "-cpu"',
+      tests=["arguments: L2 and L3: one kind of run, and several ranks for multi_gpu"], says=r"cpu and ")
+
+fault("threads of preparing data may be any number",
+      "lib/hftrain/arguments/flags/data_flags.cpp", ".range = between(1, kMostThreads)", ".range = at_least(1)",
+      tests=["arguments: threads of preparing data are one or more, and no more than a machine may have cores"], says=r"preprocessing_num_workers")
+
+fault("beside hf_compat nobody hears that samples count once",
+      "lib/hftrain/plan/resolve.cpp", "  note_padded_samples(input, plan, notes);\n", "",
+      tests=["plan: beside hf_compat it is told that samples which fill up last batches are not counted twice"], says=r"4\.49\.0")
+
+fault("a file that repeats the default of dataset_test_split names a split",
+      "lib/hftrain/plan/run_files.cpp", 'parsed.origins.is_chosen("dataset_test_split")', 'parsed.origins.is_given("dataset_test_split")',
+      tests=["plan: A file that repeats the default of dataset_test_split names no split, the command line does"], says=r"no split 'test'|empty")
+
+fault("a preparation that is terminated says it was interrupted",
+      "apps/hftrain/commands/prepare.cpp", "const bool key = first_stop_signal() == SIGINT;", "const bool key = first_stop_signal() != 0;",
+      tests=["runs: endings: preparing that is asked to stop"], says=r"FAILED: ended with 130")
+
+fault("a checkpoint that the limit removes goes without a word",
+      "lib/hftrain/trainer/saving.cpp", "    if (speaks()) {\n      events_.message(LogLevel::kInfo,\n                      \"Deleting", "    if (step < 0) {\n      events_.message(LogLevel::kInfo,\n                      \"Deleting",
+      tests=["runs: a run keeps: a checkpoint that the limit removes is named"], says=r"FAILED: 'Deleting older checkpoint")
