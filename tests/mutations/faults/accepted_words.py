@@ -356,12 +356,12 @@ fault("an interface without an address is said not to be there",
 fault("a plan tells ranks another address of node 0 than --local_addr",
       "apps/hftrain/commands/train.cpp", "return named_here ? membership.local_address : membership.master_host;", "return named_here && membership.master_host.empty() ? membership.local_address : membership.master_host;",
       tests=["runs: a plan says what the run would do"],
-      says=r"FAILED  ranks are told node 0's own address", seconds=120)
+      says=r"FAILED: ranks are told node 0's own address", seconds=120)
 
 fault("a plan takes any --local_addr",
       "launcher/front/meeting_stage.cpp", "if (membership.agents == 1 || membership.local_address.empty()) return;", "if (membership.agents >= 1 || membership.local_address.empty()) return;",
       tests=["runs: a plan says what the run would do"],
-      says=r"FAILED  192\.0\.2\.7 is no address of this machine", seconds=120)
+      says=r"FAILED: 192\.0\.2\.7 is no address of this machine", seconds=120)
 
 fault("a variable of threads that holds no number is passed over without a word",
       "lib/hftrain/plan/topology.cpp", "if (!value.empty() && !threads_of(value))", "if (value.empty() && !threads_of(value))",

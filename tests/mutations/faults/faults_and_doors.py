@@ -621,7 +621,7 @@ fault("a link in a circle among images is not named",
 fault("a file of the token cache that is gone is called damaged",
       "lib/hftrain/data/token_cache.cpp", "if (!path_exists(prefix + suffix)) return prefix + suffix;", "if (!path_exists(prefix + suffix)) return std::nullopt;",
       tests=["data: A damaged entry is not found, and is made again with a notice"],
-      says=r"has lost")
+      says=r"has\s+lost")
 
 fault("what a leader finds when it looks at itself is told to no other node",
       "apps/hftrain/commands/train.cpp", "    return refuse(context, parsed, error_of(std::current_exception()));\n  }\n  const launcher::Membership membership = membership_of(inputs, context);",
