@@ -1,7 +1,7 @@
 # What the Trainer, accelerate and DeepSpeed mean by their words, where hftrain meant something else.
 
 fault("a search looks for its metric without the eval_ that logs have",
-      "lib/hftrain/search/specification.cpp", "specification.metric = metric_of(word_of(written[\"metric\"]));", "specification.metric = word_of(written[\"metric\"]);",
+      "lib/hftrain/search/specification.cpp", 'written.starts_with("train_") ? written : arguments::metric_in_log(written)', 'written.starts_with("train_") ? arguments::metric_in_log(written) : written',
       tests=["search: a metric is named as for metric_for_best_model: eval_ may be left out"], says=r'metric\("accuracy"\) == "eval_accuracy"')
 
 fault("a search spends all its trials on a metric that no log has",
