@@ -738,6 +738,7 @@ TEST_CASE("disk need counts the kept checkpoints, the one in flight and the fina
   CHECK(all.steps.max_steps == 375);
   CHECK(all.disk.needed_bytes == 4 * checkpoint + weights);
   const RunPlan last = Case({"--save_steps", "0"}).plan();  // which the last update's alone is
+  CHECK(last.saving.interval.recorded_steps() == 0);
   CHECK(last.disk.needed_bytes == checkpoint + weights);
   CHECK(Case({"--save_only_model"}).plan().disk.checkpoint_bytes == weights);
   CHECK(Case({"--save_for_trainer"}).plan().disk.checkpoint_bytes == 5 * weights);

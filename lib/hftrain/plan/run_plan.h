@@ -252,7 +252,7 @@ struct IntervalPlan {
   int64_t steps = 0;            // absolute
 
   // As trainer_state.json has it, which knows no other strategy: 500 where it is not in steps.
-  int64_t recorded_steps() const { return steps > 0 ? steps : 500; }
+  int64_t recorded_steps() const { return steps > 0 || strategy == "steps" ? steps : 500; }
 };
 
 struct LoggingPlan {
