@@ -19,6 +19,7 @@
 #include "hftrain/plan/plugin_file.h"
 #include "hftrain/plan/program_file.h"
 #include "hftrain/storage/model_folder.h"
+#include "hftrain/tasks/task_table.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "launcher/front/chat_facts.h"
 #include "launcher/ssh/host_file.h"
@@ -176,6 +177,14 @@ Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environ
 
 plan::PluginPlan open_plugin(const std::string& path) {
   return plan::open_plugin(path, HFTRAIN_TORCH_VERSION);
+}
+
+void require_task(const arguments::ParseOutcome& parsed) {
+  const std::optional<std::string>& task = parsed.arguments.run.task;
+  const auto& plugin = parsed.arguments.interface.plugin;
+  if (!task || tasks::task_named(*task)) return;
+  if (plugin) open_plugin(*plugin);
+  plan::task_row(parsed);
 }
 
 void add_model(Inputs& inputs) {

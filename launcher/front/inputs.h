@@ -40,6 +40,10 @@ void add_model(Inputs& inputs);
 // plan::open_plugin for what this program was built with; the families that it describes are known from then on.
 plan::PluginPlan open_plugin(const std::string& path);
 
+// Beside a plug-in --task takes any word: an Error (exit code 2) for one that neither hftrain nor the plug-in knows, before a
+// configuration with it is printed. The plug-in's file is looked at only where the word may be its own.
+void require_task(const arguments::ParseOutcome& parsed);
+
 // The plan for these inputs, data and checkpoint. `batch`: the micro-batch that earlier attempts have come to
 // (batch_search.h).
 plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data, const std::string& resume_from,

@@ -465,6 +465,12 @@ def tasks_that_cannot_be_are_refused(plugins, folder):
     runs.in_order(text, "the plug-in 'topic tags' cannot be used", "it registers metrics of the task 'topic-tags', and describes none of it")
     text = of_task(plugins, output, "--do_train", task="topic-tag", code=2)
     runs.in_order(text, "there is no task 'topic-tag'", "--task", "did you mean topic-tags?")
+    text = of_task(plugins, output, "--print_config", task="topic-tag", code=2)
+    runs.in_order(text, "there is no task 'topic-tag'", "--task", "did you mean topic-tags?")
+    expect("task: topic-tag" not in text, "nothing is printed", text)
+    text = of_task(plugins, output, "--print_config", task="bogus", plugin=plugins.built / "stop_below.so", code=2)
+    runs.in_order(text, "there is no task 'bogus'", "neither hftrain has one nor does --plugin describe it")
+    runs.in_order(of_task(plugins, output, "--print_config", task="translation_en_to_de"), "task: translation")
     text = of_task(plugins, output, "--do_train", plugin="none", code=2)
     runs.in_order(text, "'topic-tags' is not one of clm")
     text = of_task(plugins, output, "--do_train", "--do_eval", "--eval_strategy", "steps", "--save_strategy", "steps", "--load_best_model_at_end",

@@ -9,6 +9,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "launcher/front/data_stage.h"
+#include "launcher/front/inputs.h"
 #include "launcher/front/run_console.h"
 #include "launcher/front/stop_flag.h"
 
@@ -75,6 +76,7 @@ ExitCode run_prepare(const CommandContext& context) {
     return ExitCode::kDone;
   }
   if (actions.print_config) {
+    require_task(parsed);
     context.out << arguments::print_config(parsed, *actions.print_config);
     return ExitCode::kDone;
   }

@@ -81,6 +81,7 @@ bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext
   } else if (arguments::other_machines(parsed) == "list") {
     context.out << (asked.json ? dump_json(plan::gpu_models_document()) + '\n' : plan::describe_gpu_models());
   } else if (asked.print_config) {
+    require_task(parsed);
     context.out << arguments::print_config(parsed, *asked.print_config);
   } else {
     return false;

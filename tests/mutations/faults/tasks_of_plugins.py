@@ -103,3 +103,8 @@ fault("a library for another kind of machine is taken for a plug-in",
       "lib/hftrain/base/elf_section.cpp", "header->e_type == ET_DYN && of_machine;", "header->e_type == ET_DYN && (of_machine || true);",
       tests=["base: a library for another kind of machine is none here", "plan: what is no plug-in is a mistake of the command line"],
       says=r"is_shared_library|no shared library for this machine|no_library")
+
+fault("a configuration is printed with a task that nobody knows",
+      "launcher/front/inputs.cpp", "if (plugin) open_plugin(*plugin);\n  plan::task_row(parsed);", "if (plugin) open_plugin(*plugin);",
+      tests=["runs: tasks of plug-ins have labels of every kind, are planned and checked, or refused in words"],
+      says=r"topic-tag|expected 2")
