@@ -183,6 +183,22 @@ def scenario_a_shared_folder_is_saved_once(scenario):
     check("without the flag two folders are refused", set(codes) == {2}, f"{codes}\n{text}")
 
 
+def scenario_a_model_that_a_further_node_cannot_write_is_found_by_the_rehearsal(scenario):
+    """Nothing but the end of the run writes it, and node 0 has room for it. 100 KiB are more than a file of the data takes, and less than the model."""
+    port, fronts = free_port(), []
+    for index, output in enumerate(outputs(scenario, "narrow")):
+        argv = scenario.flags(output, *scenario.nodes(port, index), "--save_on_each_node", "--rehearse", "--ddp_backend", "gloo", "--max_steps", "20")
+        if index == 1:
+            argv = ["sh", "-c", "ulimit -f 200 && exec \"$@\"", "sh", *argv]
+        fronts.append(scenario.front(index, argv, f"narrow-{index}"))
+    codes, text = [front.wait() for front in fronts], "".join(front.text() for front in fronts)
+    check("a job of which one node cannot write the model ends with 7", set(codes) == {7}, f"{codes}\n{text}")
+    log = pathlib.Path(outputs(scenario, "narrow")[0], "hftrain", "log.jsonl")
+    check("before it trains", "the rehearsal of the last model failed" in text and (not log.exists() or not log.read_text()), text)
+    for output in outputs(scenario, "narrow"):
+        check("and leaves nothing", ".model.tmp" not in os.listdir(output), str(os.listdir(output)))
+
+
 def scenario_an_evaluation_alone_needs_no_shared_folder(scenario):
     scenario.reference()
     model, output, port = os.path.join(scenario.folder, "reference"), os.path.join(scenario.folder, "judged"), free_port()

@@ -439,10 +439,8 @@ TrainerResume Checkpointer::load_trainer_state(const std::string& checkpoint) {
 void Checkpointer::export_model(const std::string& folder) {
   const std::string staging = folder + '/' + std::string(storage::kModelStaging);
   const auto records = stage_model(folder, staging);
-  std::optional<Error> failure = attempt([&] {
-    if (nodes_.several()) spread_files(communicator_, nodes_, records, staging, files_);
-  });
-  if (commits() && !failure) failure = attempt([&] { publish_model(records.front(), staging, folder); });
+  std::optional<Error> failure;
+  if (commits()) failure = attempt([&] { publish_model(records.front(), staging, folder); });
   check_collective_status(communicator_, failure, "write the model");
 }
 
@@ -483,7 +481,12 @@ std::vector<std::vector<storage::FileRecord>> Checkpointer::stage_model(const st
     });
   }
   check_collective_status(communicator_, failure, "write the model");
-  return join_records(staged ? staged->records() : std::vector<storage::FileRecord>());
+  auto records = join_records(staged ? staged->records() : std::vector<storage::FileRecord>());
+  if (nodes_.several()) {
+    failure = attempt([&] { spread_files(communicator_, nodes_, records, staging, files_); });
+    check_collective_status(communicator_, failure, "write the model");
+  }
+  return records;
 }
 
 void Checkpointer::publish_model(const std::vector<storage::FileRecord>& records, const std::string& staging,

@@ -67,6 +67,12 @@ fault("the rehearsal of the last model writes nothing",
       tests=["runs: rehearsal: a model that only the end would write is tried too"],
       says=r"trained: True|expected 7")
 
+fault("the rehearsal of the last model leaves further nodes out",
+      "lib/hftrain/checkpoint/checkpointer.cpp", "failure = attempt([&] { spread_files(communicator_, nodes_, records, staging, files_); });\n    check_collective_status(communicator_, failure, \"write the model\");",
+      "",
+      tests=["runs: machines: a model that a further node cannot write is found by the rehearsal"],
+      says=r"before it trains")
+
 fault("the rehearsal of an evaluation evaluates nothing",
       "lib/hftrain/trainer/rehearsal.cpp", "[&] { evaluator_->rehearse(evaluation_request({data::Split::kValidation}, /*writes=*/false)); }", "[] {}",
       tests=["runs: rehearsal: an evaluation without memory ends the run before it begins"],
