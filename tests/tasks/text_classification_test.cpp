@@ -135,6 +135,37 @@ TEST_CASE("a run that does not train takes the labels of its model") {
         fixture.input.model_config["label2id"]);
 }
 
+TEST_CASE("a GLUE task keeps the numbers of a model that has its labels, and no other run does") {
+  const Json of_model = {{"CONTRADICTION", 0}, {"NEUTRAL", 1}, {"ENTAILMENT", 2}};
+  const std::string rows_of_glue =
+      "premise,hypothesis,label\na,b,neutral\nc,d,entailment\ne,f,contradiction\ng,h,neutral\n";
+  const auto labels_of = [&](const std::optional<std::string>& task, const Json& labels, bool trains,
+                             const std::string& content) {
+    ClassificationFixture fixture;
+    fixture.arguments.data.task_name = task;
+    fixture.input.model_config["label2id"] = labels;
+    fixture.input.trains = trains;
+    data::PrepareRequest request = fixture.request("rows.csv", content);
+    if (!trains) request.survey_files.clear();
+    const data::PreparedData prepared = fixture.prepare(request);
+    const auto rows = open_split(prepared.train);
+    std::vector<int64_t> found;
+    for (int64_t row = 0; row < 4; ++row) found.push_back(integers_of(*rows, "labels", row).front());
+    return found;
+  };
+  using Labels = std::vector<int64_t>;
+  CHECK(labels_of("mnli", of_model, /*trains=*/true, rows_of_glue) == Labels{1, 2, 0, 1});
+  CHECK(labels_of("MNLI", of_model, /*trains=*/false, rows_of_glue) == Labels{1, 2, 0, 1});
+  // Sorted: what run_glue does with other labels, and with files of one's own.
+  CHECK(labels_of("mnli", {{"no", 0}, {"perhaps", 1}, {"yes", 2}}, /*trains=*/true, rows_of_glue) ==
+        Labels{2, 1, 0, 2});
+  CHECK(labels_of({}, {{"neutral", 0}, {"contradiction", 1}, {"entailment", 2}}, /*trains=*/true,
+                  rows_of_glue) == Labels{2, 1, 0, 2});
+  const std::string capitals = "\na,b,NEUTRAL\nc,d,ENTAILMENT\ne,f,CONTRADICTION\ng,h,NEUTRAL\n";
+  for (const bool trains : {true, false})
+    CHECK(labels_of("mnli", of_model, trains, "premise,hypothesis,label" + capitals) == Labels{1, 2, 0, 1});
+}
+
 TEST_CASE(
     "a run that does not train counts the labels of a model that names none, and refuses one without a "
     "head") {

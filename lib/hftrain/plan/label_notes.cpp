@@ -33,6 +33,7 @@ void note_labels(const ResolveInput& input, const RunPlan& plan, std::vector<Dia
   const std::vector<std::string> of_model = labels_of(input.model.architecture->config_json()),
                                  of_run = labels_of(plan.model.config);
   if (of_model.empty() || of_run.empty() || of_model == of_run) return;
+  if (std::ranges::equal(of_model, of_run, {}, to_lower, to_lower)) return;  // a GLUE task's, in capitals
   const bool reordered = std::ranges::is_permutation(of_model, of_run);
   const auto apart = reordered ? std::ranges::mismatch(of_model, of_run).in1 : of_model.begin();
   const auto first = static_cast<size_t>(apart - of_model.begin());

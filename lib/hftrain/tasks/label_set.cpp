@@ -216,6 +216,19 @@ Json LabelSet::config_changes() const {
   return changes;
 }
 
+LabelSet LabelSet::in_order_of(std::vector<std::string> of_model) const {
+  if (kind_ != Kind::kClasses) return *this;
+  if (std::ranges::is_permutation(of_model, names_)) return LabelSet(kind_, std::move(of_model));
+  for (std::string& name : of_model) name = to_lower(name);
+  return std::ranges::is_permutation(of_model, names_) ? LabelSet(kind_, std::move(of_model)) : *this;
+}
+
+LabelSet LabelSet::with_small_letters() const {
+  LabelSet wider = *this;
+  for (const auto& [name, number] : numbers_) wider.numbers_.emplace(to_lower(name), number);
+  return wider;
+}
+
 int32_t LabelSet::number_of(const data::Records& records, size_t row, const Value& label) const {
   const std::string name = name_of(label);
   const auto found = numbers_.find(name);

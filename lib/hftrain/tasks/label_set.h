@@ -50,6 +50,11 @@ class LabelSet {
   const std::string& name(int64_t number) const { return names_.at(static_cast<size_t>(number)); }
   // num_labels through id2label and label2id, and problem_type where transformers would not find it out.
   Json config_changes() const;
+  // Classes with the numbers that a model has for the same names, in capitals there or not, as run_glue numbers those of a GLUE task; itself
+  // where the model has others.
+  LabelSet in_order_of(std::vector<std::string> of_model) const;
+  // Itself, under whose names in small letters rows may have its labels, too.
+  LabelSet with_small_letters() const;
 
   // Adds the row's label to `values`; of kNumbers it is a list. A label that is none of the set is an Error (exit code 4).
   void add(const data::Records& records, size_t row, size_t column, data::FeatureValues& values) const;

@@ -102,15 +102,23 @@ int64_t longest(const TaskInput& input) {
   return std::min(asked, input.tokenizer_max_length.value_or(asked));
 }
 
+// Whose numbers a GLUE task keeps. Empty: of files of one's own the data's order is taken, as by run_glue.
+std::vector<std::string> order_of_model(const TaskInput& input, const std::optional<GlueTask>& glue) {
+  const auto labels = glue ? LabelSet::of_config(input.model_config) : std::nullopt;
+  return labels ? labels->names() : std::vector<std::string>();
+}
+
 data::Recipe classification_recipe(const TaskInput& input) {
   const std::optional<GlueTask> glue = glue_task(input);
   const int64_t max_length = longest(input);
   const std::optional<LabelSet> kept = labels_of_model(input);
+  const std::vector<std::string> of_model = order_of_model(input, glue);
   const bool always_regression = glue && std::string_view(glue->name) == "stsb";
   data::Recipe recipe;
   recipe.task = "text-classification";
   recipe.length_flag = "--max_seq_length";
   recipe.options = {{"task_name", glue ? Json(glue->name) : Json()}, {"max_length", max_length}};
+  if (!of_model.empty()) recipe.options["of_model"] = of_model;
   recipe.arrangement = data::Arrangement::kKeepRows;
   recipe.columns = [=](data::Split split) { return column_rule(glue, split); };
   if (kept) {
@@ -118,13 +126,14 @@ data::Recipe classification_recipe(const TaskInput& input) {
   } else {
     recipe.survey = [=](data::RowSource& rows, const std::function<bool()>& stopped) -> std::optional<Json> {
       const auto found = LabelSet::of_rows(rows, kColumns, kLabelCell, always_regression, stopped);
-      return found ? std::optional(found->to_json_value()) : std::nullopt;
+      return found ? std::optional(found->in_order_of(of_model).to_json_value()) : std::nullopt;
     };
   }
   recipe.encoder = [=](std::shared_ptr<const tokenizer::Tokenizer> tokenizer, data::Split split,
                        const Json& facts) -> std::unique_ptr<data::Encoder> {
     std::optional<LabelSet> labels;
     if (split != data::Split::kTest) labels = LabelSet::from_json(facts);
+    if (labels && glue && kept) labels = labels->with_small_letters();
     return pair_encoder(
         std::move(tokenizer),
         {.max_length = max_length, .hint = "name the columns of the texts sentence1 and sentence2"},

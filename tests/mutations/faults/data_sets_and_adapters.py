@@ -55,3 +55,8 @@ fault("an adapter of two matrices is opened as one of one",
       "lib/hftrain/architectures/adapter.cpp", "if (!tied.empty() && !spec.tied_as_one) throw", "if (tied.size() > 1000 && !spec.tied_as_one) throw",
       tests=["runs: adapters: tied embeddings that are saved whole are told to peft"],
       says=r"expected 4")
+
+fault("a GLUE task takes the order of the data for a model that has its labels",
+      "lib/hftrain/tasks/text_classification.cpp", "found->in_order_of(of_model).to_json_value()", "found->to_json_value()",
+      tests=["tasks: a GLUE task keeps the numbers of a model that has its labels, and no other run does"],
+      says=r"labels_of")
