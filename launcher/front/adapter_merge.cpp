@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hftrain/architectures/adapter_config.h"
+#include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/plan/hub_cache.h"
@@ -12,6 +13,7 @@
 #include "launcher/front/adapter_weights.h"
 #include "launcher/front/merge_by_names.h"
 #include "launcher/front/merge_by_table.h"
+#include "launcher/front/merged_tensors.h"
 
 namespace hftrain::front {
 namespace {
@@ -37,6 +39,23 @@ void require_adapter(const std::string& folder) {
   }
 }
 
+// By the model that the config describes, where it is one of a family that is known here, whatever head it has.
+void take_names(AdapterWeights& adapter, const std::string& base_folder) {
+  const std::string origin = config_of_merged(adapter, base_folder);
+  if (!path_exists(origin)) return;
+  const Json config = read_json_file(origin);
+  const std::string type = model_type_of(config);
+  for (size_t i = 0; i < architectures::kHeadWords.size(); ++i) {
+    const auto head = static_cast<architectures::Head>(i);
+    if (!architectures::Architecture::has_head(type, head)) continue;
+    try {
+      adapter.take_names(architectures::Architecture::from_config(config, origin, head)->parameters());
+    } catch (const Error&) {
+      continue;  // a form of the family that is not known: its tensors are found by their names alone
+    }
+  }
+}
+
 std::set<std::string> names_of(const std::vector<ExportedTensor>& tensors) {
   std::set<std::string> names;
   for (const ExportedTensor& tensor : tensors) names.insert(tensor.entry.name);
@@ -54,6 +73,7 @@ storage::ExportResult merge_adapter(const std::string& folder, const std::string
       adapter.base(), "base_model_name_or_path of " + folder + '/' + architectures::kAdapterConfigName,
       "main", cache);
   const StoredWeights base(base_folder);
+  take_names(adapter, base_folder);
   storage::ExportOptions options{.max_shard_bytes = max_shard_bytes, .over = folder};
   if (auto tensors = merged_by_names(base, adapter)) {
     options.tensors = std::move(*tensors);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hftrain/architectures/adapter_config.h"
+#include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/file.h"
 #include "hftrain/plan/adapter_folder.h"
 #include "hftrain/storage/float_numbers.h"
@@ -45,6 +46,34 @@ void AdapterWeights::take(const TensorEntry& entry) {
   }
 }
 
+void AdapterWeights::take_names(const architectures::ParameterTable& table) {
+  for (const architectures::ParameterSpec& spec : table.parameters) {
+    for (const std::string& stored : architectures::stored_names(table, spec))
+      inputs_first_[stored] = spec.input_first;
+    const std::string& in_memory = architectures::name_in_memory(spec);
+    if (in_memory == spec.name) continue;
+    for (const std::string& stored : architectures::stored_names(table, in_memory))
+      names_in_files_[stored] = spec.name;
+  }
+  std::map<std::string, const TensorEntry*> whole;
+  for (const auto& [name, entry] : whole_) whole[name_in_files(name)] = entry;
+  whole_ = std::move(whole);
+}
+
+const std::string& AdapterWeights::name_in_files(const std::string& name) const {
+  const auto found = names_in_files_.find(name);
+  return found == names_in_files_.end() ? name : found->second;
+}
+
+bool AdapterWeights::is_of(const std::string& module, const std::string& name) const {
+  return same_name(name_in_files(module + std::string(kWeight)), name_in_files(name));
+}
+
+bool AdapterWeights::has_input_first(const std::string& name) const {
+  const auto found = inputs_first_.find(name);
+  return found == inputs_first_.end() ? input_first_ : found->second;
+}
+
 std::string AdapterWeights::place_of(const TensorEntry& entry) const {
   return "'" + entry.name + "' of " + folder() + '/' + architectures::kAdapterWeightsName;
 }
@@ -82,13 +111,13 @@ void AdapterWeights::load(const std::string& module) {
 // [rows of `rows`, columns] += scale · up·down, or its transpose where the input stands first.
 void AdapterWeights::add_product(const std::string& name, const TensorEntry& entry, const Box& rows,
                                  std::span<char> bytes) {
-  const auto found = std::find_if(adapters_.begin(), adapters_.end(), [&](const auto& each) {
-    return same_name(each.first + std::string(kWeight), name);
-  });
+  const auto found =
+      std::ranges::find_if(adapters_, [&](const auto& each) { return is_of(each.first, name); });
   if (found == adapters_.end()) return;
   load(found->first);
+  const bool input_first = has_input_first(name);
   const std::vector<int64_t> shape =
-      input_first_ ? std::vector{down_.columns, up_.rows} : std::vector{up_.rows, down_.columns};
+      input_first ? std::vector{down_.columns, up_.rows} : std::vector{up_.rows, down_.columns};
   if (entry.shape != shape || down_.rows != up_.columns) throw homeless(found->first);
   const std::string where = "'" + name + "' of " + base_;
   std::vector<float> numbers = storage::to_floats(entry.dtype, bytes, where);
@@ -100,9 +129,9 @@ void AdapterWeights::add_product(const std::string& name, const TensorEntry& ent
   for (int64_t row = 0; row < rows.sizes[0]; ++row) {
     float* target = numbers.data() + row * width;
     for (int64_t r = 0; r < down_.rows; ++r) {
-      const float factor = scale * (input_first_ ? at(down_, r, first + row) : at(up_, first + row, r));
+      const float factor = scale * (input_first ? at(down_, r, first + row) : at(up_, first + row, r));
       for (int64_t column = 0; column < width; ++column)
-        target[column] += factor * (input_first_ ? at(up_, column, r) : at(down_, r, column));
+        target[column] += factor * (input_first ? at(up_, column, r) : at(down_, r, column));
     }
   }
   storage::from_floats(entry.dtype, numbers, bytes, where);
@@ -157,9 +186,7 @@ bool AdapterWeights::same(const TensorEntry& whole, const storage::StoredWeights
 
 void AdapterWeights::require_modules(const std::set<std::string>& names) const {
   for (const auto& [module, halves] : adapters_) {
-    const std::string weight = module + std::string(kWeight);
-    if (std::none_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return same_name(weight, name); }))
+    if (std::ranges::none_of(names, [&](const std::string& name) { return is_of(module, name); }))
       throw homeless(module);
   }
 }

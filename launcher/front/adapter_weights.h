@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hftrain/architectures/adapter.h"
+#include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "hftrain/storage/box.h"
@@ -24,6 +25,10 @@ class AdapterWeights {
   const Json& config() const { return config_; }
   // Of the model that it stands beside: base_model_name_or_path.
   const std::string& base() const { return base_; }
+
+  // What its modules are called in memory is called as in the files of a model from now on, and the table says which matrices
+  // have the input first: peft goes by the model there, too, whatever fan_in_fan_out says.
+  void take_names(const architectures::ParameterTable& table);
 
   // By the names of transformers.
   const std::map<std::string, const storage::TensorEntry*>& whole() const { return whole_; }
@@ -57,12 +62,17 @@ class AdapterWeights {
   Matrix matrix_of(const storage::TensorEntry& entry) const;
   Error homeless(const std::string& name) const;
   void load(const std::string& module);
+  const std::string& name_in_files(const std::string& name) const;
+  bool is_of(const std::string& module, const std::string& name) const;
+  bool has_input_first(const std::string& name) const;
 
   storage::StoredWeights weights_;
   Json config_;
   std::string base_;
   architectures::AdapterSpec spec_;
-  bool input_first_ = false;
+  bool input_first_ = false;                                  // where no table says it
+  std::map<std::string, std::string> names_in_files_;         // by the names in memory
+  std::map<std::string, bool> inputs_first_;                  // of matrices, by the names that files may have
   std::map<std::string, Halves> adapters_;                    // by module
   std::map<std::string, const storage::TensorEntry*> whole_;  // by name
   std::string loaded_;                                        // the module of the two below

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "hftrain/architectures/adapter_config.h"
+#include "hftrain/architectures/architecture.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
 #include "hftrain/base/text.h"
@@ -15,6 +16,7 @@
 #include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/plan/identity.h"
 #include "hftrain/storage/file_system.h"
+#include "hftrain/tasks/task_table.h"
 
 namespace hftrain::front {
 namespace {
@@ -243,6 +245,23 @@ void refuse_what_moves_aside(const Inputs& inputs, const std::map<std::string, s
       .hint("another --output_dir, or move what the run reads to another folder");
 }
 
+// peft writes sets of names, in any order.
+Json identity_of_adapter(const Json& config, const std::string& origin) {
+  architectures::AdapterSpec spec = architectures::adapter_from_json(config, origin);
+  std::ranges::sort(spec.targets);
+  std::ranges::sort(spec.saved_modules);
+  return plan::adapter_identity(spec);
+}
+
+// An adapter's config beside the model of the plan: another release may have called the modules otherwise.
+Json with_names_of_now(const plan::RunPlan& plan, const std::string& path) {
+  const std::string text = read_file(path);
+  const architectures::AdapterSpec spec = architectures::adapter_from_json(parse_json(text, path), path);
+  const auto beside = architectures::Architecture::from_config(plan.model.config, "the plan",
+                                                               tasks::row_of(plan.data.task).head, spec);
+  return parse_json(architectures::with_names_in_memory(text, beside->parameters(), spec), path);
+}
+
 // A run goes on with the adapter that it was trained with: its numbers mean something else under another alpha. Everything
 // else may be changed by who names a checkpoint.
 void check_adapter(const plan::RunPlan& plan, const std::string& checkpoint) {
@@ -257,11 +276,9 @@ void check_adapter(const plan::RunPlan& plan, const std::string& checkpoint) {
   if (!path_exists(path)) return;
   std::vector<std::string> different = {"it holds an adapter, and this run trains none"};
   if (plan.model.adapter) {
-    const auto identity = [&](const Json& config) {
-      return plan::adapter_identity(architectures::adapter_from_json(config, path));
-    };
-    different = plan::identity_differences(identity(read_json_file(path)),
-                                           identity(parse_json(plan.model.adapter->config, "the plan")));
+    different = plan::identity_differences(
+        identity_of_adapter(with_names_of_now(plan, path), path),
+        identity_of_adapter(parse_json(plan.model.adapter->config, "the plan"), "the plan"));
   }
   if (different.empty()) return;
   throw Error(ExitCode::kUsage, "the checkpoint's adapter is not that of this run")

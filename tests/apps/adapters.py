@@ -345,6 +345,18 @@ def grown_embeddings_are_merged_and_half_a_tied_matrix_is_not(fixture, folder):
     expect("are one matrix of the model" in refused.stderr and parts_of(refused.stderr) == [{"what", "where", "why", "try"}], "trained apart", refused.stderr)
 
 
+def a_square_matrix_is_merged_as_its_model_stores_it(fixture, folder):
+    """GPT-2 has the input first; a fan_in_fan_out of a config that says otherwise means nothing to peft, and no shape would tell."""
+    output = os.path.join(folder, "square")
+    fixture.train(output, "--lora_target_modules", "attn.c_proj")
+    expect(read_json(output, "adapter_config.json")["fan_in_fan_out"] is True, "as peft writes it", output)
+    fixture.call("checkpoint", "merge", output, output + "-merged")
+    change(output, "adapter_config.json", fan_in_fan_out=False)
+    fixture.call("checkpoint", "merge", output, output + "-again")
+    one, two, base = (read_tensors(place + "/model.safetensors")[1] for place in (output + "-merged", output + "-again", fixture.base))
+    expect(one == two and one != base, "merged alike", output)
+
+
 def what_cannot_be_is_refused(fixture, folder):
     output = os.path.join(folder, "run")
     adapter = os.path.join(folder, "adapter")
@@ -360,6 +372,7 @@ def what_cannot_be_is_refused(fixture, folder):
     write(lost + "/adapter_config.json", json.dumps(dict(config, base_model_name_or_path=folder + "/nowhere")))
     cases = [  # flags, model, exit code, parts of the message
         (["--lora_target_modules", "q_prj"], None, 2, ["'q_prj'", "c_attn, c_proj, c_fc"]),
+        (["--lora_target_modules", ".*attn[.]c_attn"], None, 2, ["no module of the model is called '.*attn[.]c_attn'", "names or endings of modules"]),
         (["--lora_target_modules", "wte"], None, 2, ["'wte'", "--lora_modules_to_save"]),
         (["--lora_modules_to_save", "no_such"], None, 2, ["'no_such'"]),
         (["--lora_task_type", "SEQ_CLS"], None, 2, ["lora_task_type", "CAUSAL_LM"]),
@@ -402,7 +415,7 @@ SCENARIOS = [an_adapter_alone_is_trained_and_saved, every_strategy_trains_the_sa
              an_adapter_goes_on_from_its_folder_and_merges, a_head_is_trained_whole_beside_the_adapter, what_the_base_lacks_is_in_the_adapter,
              a_head_of_words_over_a_bare_body_is_trained_and_saved, tied_embeddings_that_are_saved_whole_are_told_to_peft,
              whole_tensors_of_a_family_that_is_not_known_are_merged_by_name, grown_embeddings_are_merged_and_half_a_tied_matrix_is_not,
-             what_cannot_be_is_refused]
+             a_square_matrix_is_merged_as_its_model_stores_it, what_cannot_be_is_refused]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Adapters)

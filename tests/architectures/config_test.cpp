@@ -5,6 +5,7 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/architectures/gpt2.h"
 #include "hftrain/architectures/llama.h"
+#include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/error.h"
 #include "support/catch.h"
 #include "support/refusal.h"
@@ -425,6 +426,17 @@ TEST_CASE("An adapter that is not one of ours is refused with the reason that be
       {"use_dora", true, "use_dora of the adapter is not supported", "one rank and one scale for all"},
       {"rank_pattern", Json::object({{"c_attn", 2}}), "rank_pattern of the adapter",
        "one rank and one scale for all"},
+      {"alpha_pattern", Json::object({{"c_attn", 2}}), "alpha_pattern of the adapter",
+       "one rank and one scale"},
+      {"exclude_modules", ".*0.*", "exclude_modules of the adapter", "beside each module that is named"},
+      {"layers_to_transform", Json::array({0}), "layers_to_transform of the adapter",
+       "each module that is named"},
+      {"layers_to_transform", 1, "layers_to_transform of the adapter", "each module that is named"},
+      {"layers_pattern", "layers", "layers_pattern of the adapter", "each module that is named"},
+      {"trainable_token_indices", Json::array({5}), "trainable_token_indices of the adapter", "two matrices"},
+      {"target_parameters", Json::array({"weight"}), "target_parameters of the adapter", "two matrices"},
+      {"lora_bias", true, "lora_bias of the adapter", "two matrices"},
+      {"modules_to_save", 3, "modules_to_save of the adapter is 3", "a value of another type"},
       {"bias", "all", "biases of its own", "here biases stay those of the base model"},
       {"target_modules", ".*c_attn", "is a regular expression", "by their names, or by endings of these"},
       {"init_lora_weights", "pissa", "the adapter began as \"pissa\"", "what it was trained beside"},
@@ -438,6 +450,41 @@ TEST_CASE("An adapter that is not one of ours is refused with the reason that be
     CHECK_REFUSED(adapter_from_json(config, "adapter_config.json"), refused.why);
   }
   CHECK_REFUSED(adapter_from_json(Json::array(), "adapter_config.json"), "it is array");
+}
+
+TEST_CASE(
+    "Modules of ViT are named for adapters as in memory and as in files, and told to peft as in memory") {
+  Json config =
+      Architecture::from_scratch("vit", "num_hidden_layers=2", Head::kImageClassification)->config_json();
+  const auto with = [&](std::vector<std::string> targets, std::vector<std::string> saved) {
+    AdapterSpec spec;
+    spec.targets = std::move(targets);
+    spec.saved_modules = std::move(saved);
+    return Architecture::from_config(config, "config.json", Head::kImageClassification, spec);
+  };
+  const auto now = with({"q_proj", "mlp.fc2"}, {"classifier"}),
+             before = with({"query", "1.output.dense", "0.output.dense"}, {"classifier"});
+  const auto& halves = now->parameters().parameters;
+  CHECK(halves.back().name == "vit.encoder.layer.1.output.dense.lora_B.weight");
+  CHECK(name_in_memory(halves.back()) == "vit.layers.1.mlp.fc2.lora_B.weight");
+  CHECK(name_in_memory(halves.front()) == halves.front().name);
+  REQUIRE(halves.size() == before->parameters().parameters.size());
+  for (const auto& architecture : {now, before}) {
+    const Json told = adapter_config_json(architecture->parameters(), *architecture->adapter(), "base", "");
+    CHECK(told["target_modules"] == Json::array({"fc2", "q_proj"}));
+    CHECK(told["modules_to_save"] == Json::array({"classifier"}));
+  }
+  const Json whole = adapter_config_json(with({"q_proj"}, {"0.intermediate"})->parameters(),
+                                         *with({"q_proj"}, {"0.intermediate"})->adapter(), "base", "");
+  CHECK(whole["modules_to_save"] == Json::array({"vit.layers.0.mlp.fc1"}));
+
+  const std::string of_now =
+      R"({"target_modules": ["mlp.fc2", "q_proj"], "modules_to_save": ["classifier"]})";
+  CHECK(with_names_in_memory(of_now, now->parameters(), *now->adapter()) == of_now);
+  const std::string of_before = R"({"r": 3, "target_modules": ["query"], "modules_to_save": ["classifier"]})";
+  const Json renamed = Json::parse(with_names_in_memory(of_before, before->parameters(), *before->adapter()));
+  CHECK(renamed ==
+        Json({{"r", 3}, {"target_modules", {"fc2", "q_proj"}}, {"modules_to_save", {"classifier"}}}));
 }
 
 }  // namespace hftrain::architectures

@@ -6,8 +6,7 @@
 Compared are the loss of every step, every tensor of the saved adapters, and every tensor of the model into which `hftrain checkpoint merge`
 merges ours against those into which peft's merge_and_unload() merges theirs, and ours (there the bar is 1e-6). All other bars are 1e-5
 relative, of a tensor by its largest number; no gradient is long enough to be clipped. BERT's adapters stand beside all that peft calls linear,
-the pooler among it (of heads for answers peft's all-linear fails). ViT is left out: transformers 5.17 calls its modules otherwise than its
-files do, so that peft opens no adapter by the names of the files. Skipped by name without peft.
+the pooler among it (of heads for answers peft's all-linear fails). Names of every family: adapter_names_match_peft.py. Skipped by name without peft.
 """
 import json
 import os

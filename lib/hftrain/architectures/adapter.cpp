@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hftrain/architectures/architecture.h"
+#include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 
@@ -20,33 +21,35 @@ bool names_module(const std::string& target, const std::string& module) {
   return module == target || module.ends_with('.' + target);
 }
 
-bool names_any(const std::vector<std::string>& targets, const std::string& module) {
-  return std::any_of(targets.begin(), targets.end(),
-                     [&](const std::string& target) { return names_module(target, module); });
-}
-
 // The module of a weight; empty for other parameters.
+std::string module_of(const std::string& name) {
+  return name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size()) : "";
+}
 std::string module_of(const ParameterSpec& spec) {
-  if (!spec.name.ends_with(kWeight)) return "";
-  return spec.name.substr(0, spec.name.size() - kWeight.size());
+  return module_of(spec.name);
 }
 
-// Whether the parameter is of a module whose name ends so, or of one within it. As in peft the ending may begin within a word of
-// the name, other than that of a module that gets an adapter.
-bool belongs_to(const std::string& name, const std::string& target) {
-  if (target.empty()) return false;
-  for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
-    if (name.substr(0, dot).ends_with(target)) return true;
-  }
-  return false;
+// As the files of a model call it, or as its modules are called in memory.
+bool names_module(const std::string& target, const ParameterSpec& spec) {
+  return names_module(target, module_of(spec)) || names_module(target, module_of(name_in_memory(spec)));
 }
+
 bool belongs_to(const ParameterSpec& spec, const std::string& target) {
-  return belongs_to(spec.name, target);
+  return lies_within(spec.name, target) || lies_within(name_in_memory(spec), target);
+}
+
+bool names_any(const std::vector<std::string>& targets, const ParameterSpec& spec) {
+  return std::ranges::any_of(targets, [&](const std::string& target) { return names_module(target, spec); });
 }
 
 bool is_saved(const AdapterSpec& spec, const std::string& name) {
   return std::ranges::any_of(spec.saved_modules,
-                             [&](const std::string& module) { return belongs_to(name, module); });
+                             [&](const std::string& module) { return lies_within(name, module); });
+}
+
+bool is_saved(const AdapterSpec& spec, const ParameterSpec& parameter) {
+  return std::ranges::any_of(spec.saved_modules,
+                             [&](const std::string& module) { return belongs_to(parameter, module); });
 }
 
 bool is_matrix(const ParameterTable& table, const std::string& name) {
@@ -65,7 +68,7 @@ std::vector<std::string> known_targets(const ParameterTable& table) {
   std::vector<std::string> names;
   for (const ParameterSpec& spec : table.parameters) {
     if (!can_be_adapted(table, spec)) continue;
-    const std::string module = module_of(spec), name = module.substr(module.rfind('.') + 1);
+    const std::string module = module_of(name_in_memory(spec)), name = module.substr(module.rfind('.') + 1);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
@@ -76,8 +79,7 @@ void check_targets(const ParameterTable& table, const AdapterSpec& spec, const s
     if (target == kAllLinear) continue;
     bool named = false, refused = false;
     for (const ParameterSpec& parameter : table.parameters) {
-      const std::string module = module_of(parameter);
-      if (module.empty() || !names_module(target, module)) continue;
+      if (module_of(parameter).empty() || !names_module(target, parameter)) continue;
       (can_be_adapted(table, parameter) ? named : refused) = true;
     }
     if (named && !refused) continue;
@@ -122,6 +124,7 @@ void append(ParameterTable& table, size_t position, const AdapterSpec& spec) {
   const auto half = [&](const char* name, std::vector<int64_t> shape, Init init, AdapterHalf which) {
     ParameterSpec added{module_of(base) + name, std::move(shape), init, base.unit};
     added.adapts = {static_cast<int>(position), which};
+    if (name_in_memory(base) != base.name) added.other_names = {module_of(name_in_memory(base)) + name};
     table.parameters.push_back(std::move(added));
   };
   // torch.nn.Linear's kaiming_uniform_ with a = sqrt(5).
@@ -138,8 +141,8 @@ std::vector<size_t> adapted_places(const ParameterTable& table, const AdapterSpe
   std::vector<size_t> places;
   for (size_t i = 0; i < table.parameters.size(); ++i) {
     const ParameterSpec& parameter = table.parameters[i];
-    if (!can_be_adapted(table, parameter) || is_saved(spec, parameter.name)) continue;
-    if (all || names_any(spec.targets, module_of(parameter))) places.push_back(i);
+    if (!can_be_adapted(table, parameter) || is_saved(spec, parameter)) continue;
+    if (all || names_any(spec.targets, parameter)) places.push_back(i);
   }
   return places;
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "hftrain/architectures/architecture.h"
+#include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/error.h"
 
 namespace hftrain::architectures {
@@ -13,33 +14,55 @@ namespace {
 // The release whose keys these are.
 constexpr const char* kPeftVersion = "0.21.2";
 
-std::string adapted_module(const ParameterTable& table, const ParameterSpec& half) {
-  const std::string& weight = table.parameters[static_cast<size_t>(half.adapts->parameter)].name;
-  return weight.substr(0, weight.rfind('.'));
+// As peft finds it.
+std::string module_in_memory(const ParameterSpec& spec) {
+  const std::string& name = name_in_memory(spec);
+  return name.substr(0, name.rfind('.'));
+}
+
+const ParameterSpec& adapted(const ParameterTable& table, const ParameterSpec& half) {
+  return table.parameters[static_cast<size_t>(half.adapts->parameter)];
 }
 
 // The shortest list of endings that names the adapted modules and no other: the last part of a name, or where a module
 // of the same ending has no adapter, whole names.
 Json target_modules(const ParameterTable& table) {
-  std::set<std::string> adapted, others;
+  std::set<std::string> beside, others;
   for (const ParameterSpec& spec : table.parameters) {
-    if (spec.adapts) adapted.insert(adapted_module(table, spec));
+    if (spec.adapts) beside.insert(module_in_memory(adapted(table, spec)));
   }
   for (const ParameterSpec& spec : table.parameters) {
-    const std::string module = spec.name.substr(0, spec.name.rfind('.'));
-    if (!spec.adapts && adapted.count(module) == 0) others.insert(module.substr(module.rfind('.') + 1));
+    const std::string module = module_in_memory(spec);
+    if (!spec.adapts && beside.count(module) == 0) others.insert(module.substr(module.rfind('.') + 1));
   }
   std::set<std::string> names;
-  for (const std::string& module : adapted) {
+  for (const std::string& module : beside) {
     const std::string last = module.substr(module.rfind('.') + 1);
     names.insert(others.count(last) > 0 ? module : last);
   }
   return names;
 }
 
+// Modules that are saved whole, as peft finds them: an ending that is given, or of one that names in files alone have, whole names.
+std::vector<std::string> saved_in_memory(const ParameterTable& table, const AdapterSpec& spec) {
+  std::vector<std::string> names;
+  for (const std::string& target : spec.saved_modules) {
+    std::set<std::string> modules;
+    bool known = false;
+    for (const ParameterSpec& parameter : table.parameters) {
+      known = known || lies_within(name_in_memory(parameter), target);
+      if (!parameter.adapts && lies_within(parameter.name, target))
+        modules.insert(module_in_memory(parameter));
+    }
+    if (known || modules.empty()) modules = {target};
+    names.insert(names.end(), modules.begin(), modules.end());
+  }
+  return names;
+}
+
 bool stores_input_first(const ParameterTable& table) {
   return std::any_of(table.parameters.begin(), table.parameters.end(), [&](const ParameterSpec& spec) {
-    return spec.adapts && table.parameters[static_cast<size_t>(spec.adapts->parameter)].input_first;
+    return spec.adapts && adapted(table, spec).input_first;
   });
 }
 
@@ -133,7 +156,7 @@ Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, c
           {"layers_to_transform", nullptr},
           {"lora_alpha", whole == spec.alpha ? Json(static_cast<int64_t>(spec.alpha)) : Json(spec.alpha)},
           {"lora_dropout", spec.dropout},
-          {"modules_to_save", or_null(spec.saved_modules)},
+          {"modules_to_save", or_null(saved_in_memory(table, spec))},
           {"peft_type", "LORA"},
           {"peft_version", kPeftVersion},
           {"r", spec.rank},
@@ -143,6 +166,22 @@ Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, c
           {"task_type", or_null(task_type)},
           {"use_dora", false},
           {"use_rslora", spec.rank_stabilised}};
+}
+
+std::string with_names_in_memory(const std::string& text, const ParameterTable& table,
+                                 const AdapterSpec& spec) {
+  const auto is_known = [&](const std::string& target) {
+    return target == kAllLinear || std::ranges::any_of(table.parameters, [&](const ParameterSpec& parameter) {
+             const std::string module = module_in_memory(parameter);
+             return !parameter.adapts && (module == target || module.ends_with('.' + target));
+           });
+  };
+  const std::vector<std::string> saved = saved_in_memory(table, spec);
+  if (std::ranges::all_of(spec.targets, is_known) && saved == spec.saved_modules) return text;
+  Json config = Json::parse(text);
+  config["target_modules"] = target_modules(table);
+  if (!saved.empty()) config["modules_to_save"] = saved;
+  return dump_json(config) + '\n';
 }
 
 AdapterSpec adapter_from_json(const Json& config, const std::string& origin) {

@@ -18,6 +18,11 @@ inline constexpr const char* kAdapterPrefix = "base_model.model.";
 Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, const std::string& base_model,
                          const std::string& task_type);
 
+// The text of an adapter's config, its modules named as those in memory are: an adapter that another release of peft made names
+// them otherwise (ViT's), and what is saved beside the text has the names of now. Otherwise unchanged.
+std::string with_names_in_memory(const std::string& text, const ParameterTable& table,
+                                 const AdapterSpec& spec);
+
 // What an adapter_config.json says of an adapter. An Error (exit code 4) that names `origin` for another kind of
 // adapter and for what is not implemented: magnitudes, ranks of single modules, biases, regular expressions.
 AdapterSpec adapter_from_json(const Json& config, const std::string& origin);

@@ -48,4 +48,16 @@ std::vector<std::string> stored_names(const ParameterTable& table, const Paramet
   return names;
 }
 
+const std::string& name_in_memory(const ParameterSpec& spec) {
+  return spec.head || spec.other_names.empty() ? spec.name : spec.other_names.front();
+}
+
+bool lies_within(const std::string& name, const std::string& ending) {
+  if (ending.empty()) return false;
+  for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+    if (name.substr(0, dot).ends_with(ending)) return true;
+  }
+  return false;
+}
+
 }  // namespace hftrain::architectures

@@ -15,4 +15,12 @@ std::vector<std::string> stored_names(const ParameterTable& table, const std::st
 // Of a parameter under all its names, with those of the outputs that are tied to it.
 std::vector<std::string> stored_names(const ParameterTable& table, const ParameterSpec& spec);
 
+// What the modules of transformers call a parameter of the body whose files have an older name ("vit.layers.0.attention.q_proj.weight").
+// peft targets those modules and writes adapters under their names, which it never translates; of others it is the name.
+const std::string& name_in_memory(const ParameterSpec& spec);
+
+// Whether the parameter of this name is of a module whose name ends so, or of one within it. As in peft the ending may begin
+// within a word of the name, other than that of a module that gets an adapter.
+bool lies_within(const std::string& name, const std::string& ending);
+
 }  // namespace hftrain::architectures

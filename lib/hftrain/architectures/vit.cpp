@@ -109,7 +109,7 @@ constexpr std::pair<std::string_view, std::string_view> kNamesInMemory[] = {
     {".output.dense.", ".mlp.fc2."},
 };
 
-std::string name_in_memory(std::string name) {
+std::string vit_name_in_memory(std::string name) {
   for (const auto& [stored, in_memory] : kNamesInMemory) {
     const size_t at = name.find(stored);
     if (at != std::string::npos) name.replace(at, stored.size(), in_memory);
@@ -132,7 +132,7 @@ ParameterTable build_vit_table(const VitConfig& config, const FamilyConfig& give
   append_head(builder, given.head, outputs, width, "");
   ParameterTable table = builder.finish({R"(pooler\.dense\.(weight|bias)$)", R"(embeddings\.mask_token$)"});
   for (ParameterSpec& parameter : table.parameters) {
-    std::string other = name_in_memory(parameter.name);
+    std::string other = vit_name_in_memory(parameter.name);
     if (other != parameter.name) parameter.other_names.push_back(std::move(other));
   }
   return table;

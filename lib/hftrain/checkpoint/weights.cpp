@@ -235,7 +235,8 @@ WeightFiles adapter_file(const ParameterTable& table, at::ScalarType dtype, cons
     positions[name] = position;
     shard.entries.push_back({name, dtype_of(spec.adapts ? at::kFloat : dtype), spec.shape});
   };
-  for (const size_t position : saved) add(position, table.parameters[position].name);
+  for (const size_t position : saved)
+    add(position, architectures::name_in_memory(table.parameters[position]));
   for (const SavedCopy& copy : copies) add(copy.parameter, copy.alias);
   WeightFiles files;
   shard.entries = storage::in_file_order(std::move(shard.entries));
@@ -375,7 +376,9 @@ ParameterTable wanted_of_adapter(const ParameterTable& table, const std::vector<
   ParameterTable wanted;
   for (const size_t position : saved) {
     ParameterSpec spec = table.parameters[position];
-    const std::string stored = architectures::kAdapterPrefix + spec.name;
+    std::string stored = architectures::kAdapterPrefix + architectures::name_in_memory(spec);
+    const std::string as_in_files = architectures::kAdapterPrefix + spec.name;
+    if (weights.find(as_in_files) != nullptr) stored = as_in_files;
     if (weights.find(stored) == nullptr) {
       throw Error(ExitCode::kData, "the adapter lacks '" + stored + "'")
           .where(weights.folder() + (files.size() == 1 ? '/' + files.front() : ""))

@@ -184,7 +184,8 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
   AdapterPlan plan{.spec = *spec, .folder = input.model.adapter_folder};
   if (input.model.adapter) {
     check_against_folder(input, *input.model.adapter, running.head(), problems);
-    plan.config = input.model.adapter_config;
+    plan.config =
+        architectures::with_names_in_memory(input.model.adapter_config, running.parameters(), *spec);
     return plan;
   }
   const std::string type = task_type(input, running.head(), problems);
@@ -239,11 +240,10 @@ void note_adapter(const ResolveInput& input, const RunPlan& plan, std::vector<Di
     return note_form(input, plan, notes);
   }
   for (const char* flag : kAdapterFlags) {
-    const arguments::Origins& origins = input.parsed.origins;
-    if (!origins.is_given(flag) || !origins.is_chosen(flag)) continue;
+    if (!is_said(input, flag)) continue;
     Diagnostic diagnostic =
         warning(std::string(flag) + " has no effect", "there is no adapter", "--use_peft");
-    diagnostic.where = origins.describe(flag);
+    diagnostic.where = input.parsed.origins.describe(flag);
     notes.push_back(std::move(diagnostic));
   }
 }

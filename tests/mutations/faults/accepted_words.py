@@ -121,7 +121,7 @@ fault("--local_addr of a job without other machines is taken without a word",
       says=r"notices")
 
 fault("a printed configuration warns of adapter flags that nobody gave",
-      "lib/hftrain/plan/resolve_adapter.cpp", "if (!origins.is_given(flag) || !origins.is_chosen(flag)) continue;", "if (!origins.is_given(flag)) continue;",
+      "lib/hftrain/plan/resolve_adapter.cpp", "if (!is_said(input, flag)) continue;", "if (!input.parsed.origins.is_given(flag)) continue;",
       tests=["plan: what print_config prints of every file in configs/ is read back as the same plan"],
       says=r"remarks")
 

@@ -56,6 +56,22 @@ fault("an adapter of two matrices is opened as one of one",
       tests=["runs: adapters: tied embeddings that are saved whole are told to peft"],
       says=r"expected 4")
 
+fault("peft finds no module for an adapter of ViT",
+      "lib/hftrain/architectures/stored_names.cpp", "return spec.head || spec.other_names.empty() ? spec.name : spec.other_names.front();", "return spec.name;",
+      tests=["architectures: Modules of ViT are named for adapters as in memory and as in files, and told to peft as in memory",
+             "parity: adapters of every family have the names of peft, in both directions"],
+      says=r"q_proj|No modules were targeted|no module of the model is called|lacks")
+
+fault("an adapter of another release keeps the names of then in its config",
+      "lib/hftrain/plan/resolve_adapter.cpp", "architectures::with_names_in_memory(input.model.adapter_config, running.parameters(), *spec);", "input.model.adapter_config;",
+      tests=["parity: adapters of every family have the names of peft, in both directions"],
+      says=r"No modules were targeted|False")
+
+fault("an adapter is merged by fan_in_fan_out of its config and not by its model",
+      "launcher/front/adapter_weights.cpp", "return found == inputs_first_.end() ? input_first_ : found->second;", "return input_first_;",
+      tests=["runs: adapters: a square matrix is merged as its model stores it"],
+      says=r"merged")
+
 fault("a GLUE task takes the order of the data for a model that has its labels",
       "lib/hftrain/tasks/text_classification.cpp", "found->in_order_of(of_model).to_json_value()", "found->to_json_value()",
       tests=["tasks: a GLUE task keeps the numbers of a model that has its labels, and no other run does"],
