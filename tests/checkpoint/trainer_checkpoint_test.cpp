@@ -97,8 +97,9 @@ void write_by_place(const std::string& folder, const std::vector<WholeTensor>& s
 }
 
 std::vector<std::string> load_alone(RowStrategy& strategy, const TrainerGroups& groups,
-                                    const std::string& folder) {
-  return load_trainer_optimizer(strategy, kept_states(strategy), groups, folder, {});
+                                    const std::string& folder,
+                                    const architectures::ParameterTable& table = {}) {
+  return load_trainer_optimizer(strategy, kept_states(strategy), groups, table, folder, {});
 }
 
 Diagnostic refused_optimizer(const std::string& folder, const std::vector<WholeTensor>& own,
@@ -142,6 +143,26 @@ TEST_CASE("state of an adapter is found without the name that peft gives it") {
   RowStrategy strategy(0, 1, own);
   strategy.forget();
   CHECK(load_alone(strategy, {{"h.0.lora_A.weight"}, {"score.bias"}}, folder.path()).empty());
+  CHECK(strategy.equals_wholes());
+}
+
+TEST_CASE("state is found under the names that modules have in memory, and files do not") {
+  const TemporaryDirectory folder;
+  std::vector<WholeTensor> saved = their_adam(), own = their_adam();
+  architectures::ParameterTable table;
+  for (size_t i = 0; i < saved.size(); ++i) {
+    const std::string name = saved[i].parameter;
+    saved[i].parameter = "vit.layers.0.attention.q_proj." + name;
+    own[i].parameter = "vit.encoder.layer.0.attention.attention.query." + name;
+    architectures::ParameterSpec spec{own[i].parameter, {}, {}};
+    spec.other_names = {saved[i].parameter};
+    table.parameters.push_back(std::move(spec));
+  }
+  write_by_name(folder.path(), saved, {saved.front().parameter, saved.back().parameter});
+  RowStrategy strategy(0, 1, own);
+  strategy.forget();
+  CHECK(
+      load_alone(strategy, {{own.front().parameter}, {own.back().parameter}}, folder.path(), table).empty());
   CHECK(strategy.equals_wholes());
 }
 
@@ -276,7 +297,7 @@ TEST_CASE("a rank that holds no part of any state names what is missing as the o
   const bool by_name = GENERATE(true, false);
   (by_name ? write_by_name : write_by_place)(folder.path(), their_adam(), {"w"});
   RowStrategy nothing(0, 1, {});
-  CHECK(load_trainer_optimizer(nothing, {"step", "exp_avg"}, kGroups, folder.path(), {}) ==
+  CHECK(load_trainer_optimizer(nothing, {"step", "exp_avg"}, kGroups, {}, folder.path(), {}) ==
         std::vector<std::string>{"b"});
 }
 

@@ -420,7 +420,7 @@ TrainerResume Checkpointer::load_trainer_state(const std::string& checkpoint) {
   const std::vector<std::string> kept = kept_by_all();
   const std::optional<Error> failure = attempt([&] {
     resume.without_state =
-        load_trainer_optimizer(strategy_, kept, trainer_groups(plan_, table_), checkpoint, progress_);
+        load_trainer_optimizer(strategy_, kept, trainer_groups(plan_, table_), table_, checkpoint, progress_);
     const auto schedule = interchange::read_trainer_schedule(checkpoint);
     resume.schedule = schedule
                           ? *schedule

@@ -1,11 +1,13 @@
 #include "hftrain/checkpoint/trainer_checkpoint.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
 
 #include "hftrain/architectures/adapter_config.h"
+#include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
@@ -111,9 +113,23 @@ std::string without_adapter(const std::string& name) {
   return own;
 }
 
-OptimizerStates open_states(const std::string& checkpoint, const TrainerGroups& groups) {
+// By names in memory, as a model of torch gives them, those that files and this run have.
+std::map<std::string, std::string> names_by_memory(const architectures::ParameterTable& table) {
+  std::map<std::string, std::string> names;
+  for (const architectures::ParameterSpec& spec : table.parameters)
+    names[architectures::name_in_memory(spec)] = spec.name;
+  return names;
+}
+
+OptimizerStates open_states(const std::string& checkpoint, const TrainerGroups& groups,
+                            const architectures::ParameterTable& table) {
   if (path_exists(checkpoint + '/' + interchange::kOptimizerFile)) return states_by_place(checkpoint, groups);
-  OptimizerStates saved = interchange::open_named_optimizer(checkpoint).renamed(without_adapter);
+  const auto names = names_by_memory(table);
+  OptimizerStates saved = interchange::open_named_optimizer(checkpoint).renamed([&](const std::string& name) {
+    const std::string in_memory = without_adapter(name);
+    const auto found = names.find(in_memory);
+    return found == names.end() ? in_memory : found->second;
+  });
   check_names(saved, groups);
   return saved;
 }
@@ -244,9 +260,11 @@ std::vector<std::string> kept_states(parallel::Strategy& strategy) {
 
 std::vector<std::string> load_trainer_optimizer(parallel::Strategy& strategy,
                                                 const std::vector<std::string>& kept,
-                                                const TrainerGroups& groups, const std::string& checkpoint,
+                                                const TrainerGroups& groups,
+                                                const architectures::ParameterTable& table,
+                                                const std::string& checkpoint,
                                                 const storage::ByteProgress& progress) {
-  const OptimizerStates saved = open_states(checkpoint, groups);
+  const OptimizerStates saved = open_states(checkpoint, groups, table);
   check_states(kept, saved);
   if (kept.empty()) return {};
   Loading loading(saved, uncounted_updates(saved, checkpoint), progress);

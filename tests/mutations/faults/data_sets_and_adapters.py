@@ -72,6 +72,11 @@ fault("an adapter is merged by fan_in_fan_out of its config and not by its model
       tests=["runs: adapters: a square matrix is merged as its model stores it"],
       says=r"merged")
 
+fault("an optimizer's state is looked for under names of files alone",
+      "lib/hftrain/checkpoint/trainer_checkpoint.cpp", "return found == names.end() ? in_memory : found->second;", "return in_memory;",
+      tests=["checkpoint: state is found under the names that modules have in memory, and files do not"],
+      says=r"does not train")
+
 fault("a GLUE task takes the order of the data for a model that has its labels",
       "lib/hftrain/tasks/text_classification.cpp", "found->in_order_of(of_model).to_json_value()", "found->to_json_value()",
       tests=["tasks: a GLUE task keeps the numbers of a model that has its labels, and no other run does"],
