@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/architectures/architecture.h"
 #include "hftrain/data/column_writer.h"
 #include "support/catch.h"
 #include "support/refusal.h"
@@ -88,6 +89,38 @@ TEST_CASE("a checkpoint in the folder that is moved aside is refused, by whateve
   // The link alone is moved, and not what it leads to: what is looked at next is refused.
   std::ofstream(checkpoint + "/adapter_config.json") << "{}";
   CHECK_REFUSED(decide(folder / "runs/alias", checkpoint), "adapter is not that of this run");
+}
+
+TEST_CASE(
+    "a checkpoint's adapter is that of the run in whatever order and under whichever names its modules "
+    "stand") {
+  using architectures::Architecture, architectures::Head;
+  const TemporaryDirectory folder;
+  const std::string checkpoint = trainers_checkpoint(folder / "other/checkpoint-4", true, "1");
+  plan::RunPlan plan;
+  plan.do_train = true;
+  plan.data.task = tasks::Task::kImageClassification;
+  plan.model.config =
+      Architecture::from_scratch("vit", "num_hidden_layers=1", Head::kImageClassification)->config_json();
+  const Json own = {{"r", 4},
+                    {"lora_alpha", 8},
+                    {"target_modules", {"fc1", "q_proj"}},
+                    {"modules_to_save", {"classifier"}}};
+  plan.model.adapter.emplace().config = own.dump();
+  Inputs inputs;
+  inputs.output_dir = folder / "out";
+  inputs.parsed.arguments.saving.resume_from_checkpoint = checkpoint;
+  const auto decide = [&](const char* key, const Json& value) {
+    Json saved = own;
+    saved[key] = value;
+    std::ofstream(checkpoint + "/adapter_config.json") << saved;
+    return decide_resume(inputs, plan).from;
+  };
+  CHECK(decide("target_modules", {"q_proj", "fc1"}) == checkpoint);
+  CHECK(decide("target_modules", {"query", "intermediate.dense"}) == checkpoint);
+  CHECK_REFUSED(decide("target_modules", {"value", "intermediate.dense"}), "adapter is not that of this run");
+  CHECK_REFUSED(decide("target_modules", {"fc1"}), "adapter is not that of this run");
+  CHECK_REFUSED(decide("lora_alpha", 9), "adapter is not that of this run");
 }
 
 TEST_CASE("that a run begins anew although it was to go on is told") {

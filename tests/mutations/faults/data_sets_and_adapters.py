@@ -77,6 +77,11 @@ fault("an optimizer's state is looked for under names of files alone",
       tests=["checkpoint: state is found under the names that modules have in memory, and files do not"],
       says=r"does not train")
 
+fault("a checkpoint's adapter is compared in the order of its words",
+      "launcher/front/output_stage.cpp", "  std::ranges::sort(spec.targets);\n", "",
+      tests=["front: a checkpoint's adapter is that of the run in whatever order and under whichever names its modules stand"],
+      says=r"q_proj|is not that of this run")
+
 fault("a GLUE task takes the order of the data for a model that has its labels",
       "lib/hftrain/tasks/text_classification.cpp", "found->in_order_of(of_model).to_json_value()", "found->to_json_value()",
       tests=["tasks: a GLUE task keeps the numbers of a model that has its labels, and no other run does"],
