@@ -211,6 +211,10 @@ def an_older_release_has_its_defaults_and_habits(fixture, folder):
     expect(trackers == [False, True], "every tracker that is there", trackers)
     yaml = fixture.run(folder, "yaml", *three, yaml="hf_compat: '5.2.0'\n")
     expect(yaml.losses == old.losses, "YAML says it too", (yaml.losses, old.losses))
+    for release, old in (("4.57", True), ("4.57.6", True), ("5.0.0", False)):
+        said = fixture.call("--print_config", "origins", "--hf_compat", release).stdout
+        expect((f"report_to: [tensorboard" in said) == old, f"every patch of 4.57 has its defaults: {release}", said)
+    expect(all(loss == round(loss, 4) for loss in run("patch", "4.57.6").losses), "four decimals up to 5.0", release)
     for release, said in (("4.45.2", "is too old"), ("6.0", "is not known"), ("new", "is no release")):
         expect(said in run("wrong", release, expect=2).said, said, release)
     required = fixture.call("--hf_compat", "4.47.1", "--dry_run", expect=2)

@@ -95,6 +95,21 @@ def a_classification_learns_and_is_saved_under_its_class(fixture, folder):
             expect("pipeline_tag: text-classification" in file.read(), "the card names the task", output)
 
 
+def padding_is_work_and_no_token_that_was_seen(fixture, folder):
+    """Of texts padded to 48: the work of an update is that of all places, and rates count what was there."""
+    found = {}
+    for counted in ("no", "all", "non_padding"):
+        output = os.path.join(folder, counted)
+        fixture.call(*fixture.flags(output, "--max_steps", 4, "--save_strategy", "no", "--include_num_input_tokens_seen", counted))
+        found[counted] = {**read_json(output, "train_results.json"), **read_json(output, "hftrain", "summary.json")}
+    works = {one["total_flos"] for one in found.values()}
+    expect(len(works) == 1 and works.pop() > 0, "the same work", works)
+    seen = [found[counted]["num_input_tokens_seen"] for counted in ("all", "non_padding")]
+    expect(0 < seen[1] < 0.8 * seen[0], "there is padding", seen)
+    tokens = [one["tokens_per_second"] * one["phases"]["train"] for one in (found["all"], found["non_padding"])]
+    expect(all(abs(a - b) < 1e-6 * b for a, b in zip(tokens, seen)), "summary.json counts the same tokens", (tokens, seen))
+
+
 def a_saved_classification_is_evaluated_alone(fixture, folder):
     output, again = os.path.join(folder, "trained"), os.path.join(folder, "evaluated")
     fixture.call(*fixture.flags(output, "--max_steps", 20, "--save_strategy", "no"))
@@ -483,7 +498,7 @@ def pairs_are_learned_to_their_floor(fixture, folder):
 SCENARIOS = [the_runs_of_the_page_reach_the_floor, pairs_are_learned_to_their_floor, flags_of_evaluation_do_what_they_say, evaluations_wait_and_start_as_asked,
              the_evaluation_before_the_first_update_is_no_candidate_for_the_best, samples_count_once_whatever_the_ranks,
              both_sets_of_mnli_are_evaluated_and_predicted, metrics_and_predictions_are_those_of_the_trainer, fifty_steps_are_those_of_the_trainer,
-             the_best_model_is_that_of_the_best_metric, a_classification_learns_and_is_saved_under_its_class, a_saved_classification_is_evaluated_alone, labels_without_names_are_counted,
+             the_best_model_is_that_of_the_best_metric, a_classification_learns_and_is_saved_under_its_class, padding_is_work_and_no_token_that_was_seen, a_saved_classification_is_evaluated_alone, labels_without_names_are_counted,
              a_resumed_classification_gives_the_same_bits, two_ranks_compute_what_one_does,
              wrong_rows_are_refused_and_nothing_is_written]
 

@@ -284,6 +284,18 @@ def a_checkpoint_that_the_limit_removes_is_named(fixture, output):
     expect(said.count("Deleting older checkpoint") == 1, "and no other is named", said)
 
 
+def a_best_model_that_is_found_behind_its_save_is_kept(fixture, output):
+    """The end of an epoch is evaluated after the save of its last update; of three epochs the first has the largest loss."""
+    fixture.call(*fixture.flags(output, "--num_train_epochs", 3, "--max_train_samples", 32, "--per_device_train_batch_size", 4, "--save_steps", 4,
+                                "--eval_strategy", "epoch", "--do_eval", "--validation_split_percentage", 10, "--metric_for_best_model", "loss",
+                                "--greater_is_better", "true", "--save_total_limit", 2))
+    losses = [record["eval_loss"] for record in records(output) if "eval_loss" in record]
+    expect(losses[0] == max(losses[:3]) > losses[1], "the first evaluation has the largest loss", losses)
+    expect(fixture.checkpoints(output) == [4, 12], "the best one and the newest are kept", fixture.checkpoints(output))
+    state = read_json(output, "checkpoint-12", "trainer_state.json")
+    expect(state["best_global_step"] == 4 and str(state["best_model_checkpoint"]).endswith("checkpoint-4"), "it is named", state)
+
+
 def recomputed_activations_give_the_same_losses_in_less_memory(fixture, output):
     shape = ["--config_overrides", "n_layer=8,n_head=2,n_embd=64,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0",
              "--max_steps", 3, "--save_strategy", "no", "--per_device_train_batch_size", 64]
@@ -423,7 +435,7 @@ def a_generation_config_stays_as_it_was(fixture, output):
 
 
 SCENARIOS = [results_and_readme_say_what_was_logged, trackers_get_every_record, trackers_that_fail_or_hang_cost_a_warning_each, only_the_model_is_saved_when_so_asked,
-           without_an_interval_the_last_update_alone_is_saved, a_checkpoint_that_the_limit_removes_is_named, recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
+           without_an_interval_the_last_update_alone_is_saved, a_checkpoint_that_the_limit_removes_is_named, a_best_model_that_is_found_behind_its_save_is_kept, recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
            the_best_model_is_found_after_a_move_and_forgotten_when_gone, a_generation_config_stays_as_it_was,
            the_best_model_of_another_trainer_is_loaded]
 

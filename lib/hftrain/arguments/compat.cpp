@@ -11,7 +11,12 @@
 namespace hftrain::arguments {
 namespace {
 
-constexpr int64_t kLastWithRequiredFolder = 44701;
+constexpr int64_t kFirstWithFolder = 44800;
+
+// Of a row one patch of each minor release was read: 4.57.1 speaks for 4.57, whatever its patch.
+bool is_newer(int64_t release, std::string_view last) {
+  return release / 100 > release_number(last).value_or(0) / 100;
+}
 
 }  // namespace
 
@@ -56,13 +61,13 @@ void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems) {
     const std::string flag(row.flag);
     if (!outcome.origins.is_default(flag)) continue;
     for (const OlderDefault& older : row.older) {
-      if (older.given.is_null() || *release > release_number(older.last)) continue;
+      if (older.given.is_null() || is_newer(*release, older.last)) continue;
       flag_table().named(row.flag).slot.set(outcome.arguments, older.given);
       outcome.origins.set(flag, "from hf_compat " + *asked);
       break;
     }
   }
-  if (*release <= kLastWithRequiredFolder && !outcome.arguments.output.output_dir)
+  if (*release < kFirstWithFolder && !outcome.arguments.output.output_dir)
     problems.push_back({.what = "output_dir is missing",
                         .where = outcome.origins.describe("hf_compat"),
                         .why = "up to transformers 4.47 it had no default",

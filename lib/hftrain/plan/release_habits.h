@@ -1,5 +1,5 @@
 // What transformers did up to some release and does no more (arguments.md 1.13 of the contract), as questions to the
-// release of a plan. The last release seen with a habit has it, newer ones have it not.
+// release of a plan. Named by the first release without the habit: any patch of those before has it.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ struct ReleaseHabits {
   int64_t release;  // of RunPlan
 
   // An epoch's updates were counted without its last incomplete group.
-  bool floors_updates() const { return release <= 45103; }
+  bool floors_updates() const { return release < 45200; }
   // Causal losses were divided by all labels, those of first positions too, which no prediction is made for.
-  bool counts_first_labels() const { return release <= 50801; }
+  bool counts_first_labels() const { return release < 51200; }
   // Four decimals of the loss in records.
-  bool rounds_losses() const { return release <= 45701; }
+  bool rounds_losses() const { return release < 50000; }
   // The rate in records was that after the schedule's step.
-  bool logs_next_rate() const { return release <= 44900; }
+  bool logs_next_rate() const { return release < 45100; }
   // The gradient norm was measured where it was clipped, and only there.
-  bool measures_norm_only_to_clip() const { return release <= 50200; }
+  bool measures_norm_only_to_clip() const { return release < 50500; }
   // With the strategy steps the last update was evaluated on a multiple alone.
-  bool evaluates_multiples_only() const { return release <= 50200; }
+  bool evaluates_multiples_only() const { return release < 50500; }
   // Whether the last update is saved under a strategy whatever its number is.
   bool saves_last_update(const std::string& strategy) const {
     if (release >= 45700) return strategy == "steps";

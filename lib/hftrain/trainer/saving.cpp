@@ -46,10 +46,12 @@ DataPace Trainer::data_pace() const {
 
 checkpoint::CheckpointContents Trainer::checkpoint_contents() {
   state_.train_seconds = whole_training_seconds();
-  const std::string path = storage::checkpoint_path(plan_.output_dir, state_.global_step);
-  if (state_.best_step == state_.global_step && state_.best_metric) {
-    state_.best_checkpoint = path;
-    state_.best_checkpoint_step = state_.global_step;
+  // The best may be that of the save before: the end of an epoch is evaluated behind the save of its last update.
+  const bool evaluated_behind =
+      state_.best_step == last_saved_step_ && state_.best_step != state_.best_checkpoint_step;
+  if (state_.best_metric && (state_.best_step == state_.global_step || evaluated_behind)) {
+    state_.best_checkpoint = storage::checkpoint_path(plan_.output_dir, state_.best_step);
+    state_.best_checkpoint_step = state_.best_step;
   }
   checkpoint::CheckpointContents contents;
   contents.step = state_.global_step;

@@ -23,16 +23,20 @@ StopSignal joint_signal(int64_t terminated, int64_t interrupted) {
 
 StepSync sync_step(comm::Communicator& communicator, const StepSync& local) {
   if (communicator.world_size() == 1) return local;
-  const at::Tensor facts = at::empty({5}, at::kLong);
+  const at::Tensor facts = at::empty({7}, at::kLong);
   int64_t* values = facts.data_ptr<int64_t>();
   values[0] = local.label_tokens;
   values[1] = local.input_tokens;
   values[2] = local.stop == StopSignal::kTerminate ? 1 : 0;
   values[3] = local.stop == StopSignal::kInterrupt ? 1 : 0;
   values[4] = local.saves_at_rest;
+  values[5] = local.main_inputs;
+  values[6] = local.samples;
   communicator.host().all_reduce(facts, comm::Reduction::kSum);
   return {.label_tokens = values[0],
           .input_tokens = values[1],
+          .main_inputs = values[5],
+          .samples = values[6],
           .saves_at_rest = values[4],
           .stop = joint_signal(values[2], values[3])};
 }

@@ -15,6 +15,8 @@ namespace hftrain::trainer {
 struct StepSync {
   int64_t label_tokens = 0;  // that count in the loss
   int64_t input_tokens = 0;  // padding included, unless --include_num_input_tokens_seen leaves it out
+  int64_t main_inputs = 0;   // numbers of the main input, padding included
+  int64_t samples = 0;
   int64_t saves_at_rest =
       1;  // ranks that have done their part of the save in the background, if there is one
   StopSignal stop = StopSignal::kNone;

@@ -426,13 +426,12 @@ std::string Trainer::describe_memory() const {
 Json Trainer::stats() const {
   const double seconds = clock_.seconds("train");
   const auto steps = static_cast<double>(state_.global_step - start_step_);
-  const double samples = steps * static_cast<double>(plan_.batch.global_train);
   const auto rate = [&](double amount) { return seconds > 0 ? amount / seconds : 0.0; };
   const parallel::StateBytes held = strategy_->state_bytes();
   return {{"phases", clock_.to_json_value()},
           {"steps", steps},
-          {"tokens_per_second", rate(samples * static_cast<double>(plan_.data.block_size))},
-          {"samples_per_second", rate(samples)},
+          {"tokens_per_second", rate(static_cast<double>(tokens_trained_))},
+          {"samples_per_second", rate(static_cast<double>(samples_trained_))},
           {"steps_per_second", rate(steps)},
           {"skipped_updates", state_.skipped_updates},
           {"rank",

@@ -215,7 +215,8 @@ class Trainer {
   LossAccumulator losses_;
   Throughput throughput_;
   Profile profile_;
-  int64_t tokens_trained_ = 0;    // in this attempt
+  int64_t samples_trained_ = 0;   // in this attempt, of all ranks
+  int64_t tokens_trained_ = 0;    // the same
   int64_t own_label_tokens_ = 0;  // of the update that comes
   std::unique_ptr<RunLog> log_;
   std::map<std::string, Json> results_;     // by split: what its file holds

@@ -38,9 +38,12 @@ StepSync tokens_of(const std::vector<LoadedBatch>& group, const models::Model& m
     const models::Batch& tensors = batch.tensors;
     local.label_tokens += all ? (tensors.labels != nn::kIgnoreIndex).sum().item<int64_t>()
                               : models::label_count(model.architecture(), tensors);
+    const at::Tensor& input = models::main_input(tensors);
+    const int64_t numbers = input.numel();
+    local.samples += input.size(0);
     const bool skips = !with_padding && tensors.attention_mask.defined();
-    local.input_tokens +=
-        skips ? tensors.attention_mask.sum().item<int64_t>() : models::main_input(tensors).numel();
+    local.main_inputs += numbers;
+    local.input_tokens += skips ? tensors.attention_mask.sum().item<int64_t>() : numbers;
   }
   local.stop = StopRequest::seen();
   return local;
@@ -244,7 +247,8 @@ bool Trainer::train_step(const std::vector<LoadedBatch>& group, const StepSync& 
   loader.mark(state_.position);
   state_.epoch = static_cast<double>(state_.position.epoch) + loader.share_done(state_.position);
   state_.total_flos +=
-      6.0 * static_cast<double>(all.input_tokens) * static_cast<double>(plan_.model.non_embedding_parameters);
+      6.0 * static_cast<double>(all.main_inputs) * static_cast<double>(plan_.model.non_embedding_parameters);
+  samples_trained_ += all.samples;
   tokens_trained_ += tokens_in(plan_.data, all.input_tokens);
   throughput_.add(tokens_trained_, training_seconds());
   if (plan_.logging.count_input_tokens != "no") state_.input_tokens_seen += all.input_tokens;

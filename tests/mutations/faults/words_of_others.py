@@ -73,3 +73,24 @@ fault("a preparation that is terminated says it was interrupted",
 fault("a checkpoint that the limit removes goes without a word",
       "lib/hftrain/trainer/saving.cpp", "    if (speaks()) {\n      events_.message(LogLevel::kInfo,\n                      \"Deleting", "    if (step < 0) {\n      events_.message(LogLevel::kInfo,\n                      \"Deleting",
       tests=["runs: a run keeps: a checkpoint that the limit removes is named"], says=r"FAILED: 'Deleting older checkpoint")
+
+fault("a best model that is found behind its save is not recorded",
+      "lib/hftrain/trainer/saving.cpp", "state_.best_step == last_saved_step_ && state_.best_step != state_.best_checkpoint_step;", "false;",
+      tests=["runs: a run keeps: a best model that is found behind its save is kept"],
+      says=r"the best one and the newest are kept")
+
+fault("the work of an update depends on which tokens are counted",
+      "lib/hftrain/trainer/training.cpp", "static_cast<double>(all.main_inputs)", "static_cast<double>(all.input_tokens)",
+      tests=["runs: text classification: padding is work and no token that was seen"],
+      says=r"the same work")
+
+fault("rates of the summary count full blocks",
+      "lib/hftrain/trainer/trainer.cpp", "rate(static_cast<double>(tokens_trained_))",
+      "rate(static_cast<double>(samples_trained_ * plan_.data.block_size))",
+      tests=["runs: text classification: padding is work and no token that was seen"],
+      says=r"summary.json counts the same tokens")
+
+fault("a patch of 4.57 that nobody read has the defaults of 5",
+      "lib/hftrain/arguments/compat.cpp", "release / 100 > release_number(last).value_or(0) / 100", "release > release_number(last).value_or(0)",
+      tests=["runs: loop options: an older release has its defaults and habits"],
+      says=r"every patch of 4.57")
