@@ -43,7 +43,8 @@ Error no_such_metric(const std::string& metric, const std::string& log, const st
   return Error(ExitCode::kUsage, "there is no metric '" + metric + "' in the log of a trial")
       .where(log)
       .why((evaluated ? "its evaluations gave " : "nothing was evaluated; it has ") + join(known, ", "))
-      .hint(!evaluated        ? "--eval_strategy steps or epoch, or --do_eval; then another --output_dir"
+      .hint(!evaluated
+                ? "--eval_strategy steps or epoch, or --do_train and --do_eval; then another --output_dir"
             : nearest.empty() ? "one of these as metric in the file of --search, and another --output_dir"
                               : nearest + " It is metric in the file of --search; take another --output_dir");
 }

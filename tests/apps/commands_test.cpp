@@ -242,6 +242,10 @@ TEST_CASE("words of small commands arrive as they were typed", "[process]") {
   CHECK(tokenizer.texts({"--", "--json", "-x", "--help", "--"}) == Words{"--json", "-x", "--help", "--"});
   // An empty text is a text, not standard input.
   CHECK(run({"tokenizer", "encode", "--tokenizer_name", tokenizer.folder / "tok", ""}).out == "\n");
+  // What cannot be read is no end of it.
+  const std::string command = "\"$0\" tokenizer encode --tokenizer_name \"$1\" < /; test $? = 4";
+  Program shell(Words{"/bin/sh", "-c", command, kProgram, tokenizer.folder / "tok"});
+  CHECK(shell.finish() == 0);
   // A value that is empty is not the next word.
   CHECK_THAT(run({"tokenizer", "encode", "--tokenizer_name=", "x"}).err,
              Catch::Contains("error: ") && !Catch::Contains("'x'"));

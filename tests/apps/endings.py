@@ -240,6 +240,9 @@ def scenario_divergence(fixture, output):
     expect(ends_with(job, 8), "was skipped: the gradient norm is not finite; samples of epoch 0: ", "diverged", "try:")
     with open(os.path.join(output, f"checkpoint-{fixture.checkpoints(output)[-1]}", "trainer_state.json")) as file:
         step = json.load(file)["global_step"]
+    bare = start(fixture, output + "-bare", "--max_steps", 20, "--save_strategy", "no", "--learning_rate", "1e30", "--max_grad_norm", "0",
+                 "--warmup_steps", "0")
+    expect(ends_with(bare, 8), "diverged", "nothing was saved before this")
     skipped = sum('"grad_norm": NaN' in line or '"grad_norm": Infinity' in line for line in records(output))
     if not skipped or step + skipped > len(records(output)) + 1:
         raise SystemExit(f"FAILED: checkpoint-{step} was saved among {skipped} updates that were skipped")

@@ -80,6 +80,12 @@ def once(fixture, flags):
               run.returncode == 2 and run.stderr.count("--lerning_rate") == lines, run.stderr)
 
 
+def given_port(fixture, flags):
+    plan = call(fixture, ["plan", *flags, "--json", "--master_port", "29555"])
+    ports = [worker["env"]["MASTER_PORT"] for worker in json.loads(plan.stdout)["workers"]] if plan.returncode == 0 else []
+    check("a port that is given is that of every worker", ports == ["29555", "29555"], plan.stdout[-600:] + plan.stderr)
+
+
 def of_launcher(rank):
     """The environment of a process of two machines with two each."""
     return {"RANK": str(rank), "WORLD_SIZE": "4", "LOCAL_RANK": str(rank % 2), "LOCAL_WORLD_SIZE": "2",
@@ -201,6 +207,7 @@ def main():
         variables(fixture, flags)
         full(fixture, flags)
         once(fixture, flags)
+        given_port(fixture, flags)
         beside_the_first(fixture, flags)
         secret_and_token(fixture, flags)
         own_address(fixture, flags)

@@ -167,6 +167,11 @@ def mistakes_are_told_before_the_first_trial(fixture, folder):
                        ("space: {bf16: {choices: [true, perhaps]}}", "bf16"), ("space: {}\n", "nothing to search"), ("space: [", "search.yaml")):
         result = run(fixture, words(fixture, output, text), code=2)
         expect(says in result.stderr and not os.path.exists(os.path.join(output, "search.json")), f"{text}: {says}", result.stderr)
+    elsewhere = run(fixture, words(fixture, output, "space: {seed: {choices: [1]}}", "--machines", "8x80GiB"), code=2)
+    expect("--machines is for plans" in elsewhere.stderr, "trials run here", elsewhere.stderr)
+    evaluating = words(fixture, output, "space: {seed: {choices: [1]}}", "--do_eval")
+    alone = run(fixture, [word for word in evaluating if word != "--do_train"], code=2)
+    expect("a search trains" in alone.stderr and "--do_train beside it" in alone.stderr, "an evaluation alone", alone.stderr)
     expect("--search names" in run(fixture, [HFTRAIN, "search", "--output_dir", output], code=2).stderr, "a file is wanted", "")
     run(fixture, words(fixture, output, "space: {seed: {choices: [1]}}\nmethod: grid\n"))
     expect("another search" in run(fixture, words(fixture, output, "space: {seed: {choices: [2]}}\nmethod: grid\n"), code=2).stderr, "another search", "")

@@ -47,6 +47,11 @@ TEST_CASE("a plain file of several ranks, with the keys that mean nothing here")
   CHECK(outcome.arguments.precision.bf16);
   CHECK(outcome.origins.of("bf16") == file.at("14:18"));
   CHECK(notes(outcome).empty());
+  CHECK(file.arguments().precision.bf16);
+  // A word of the command line against it.
+  const ParseOutcome refused = file.outcome({"--bf16", "false"});
+  CHECK_FALSE(refused.arguments.precision.bf16);
+  CHECK(contains(notes(refused), "the flags fp16 and bf16 win over mixed_precision bf16"));
 }
 
 TEST_CASE("ZeRO by keys inside the file") {

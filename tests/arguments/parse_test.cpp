@@ -330,6 +330,12 @@ TEST_CASE("print_config needs no runnable configuration") {
   CHECK(print_config(outcome, "minimal") ==
         "fp16: true\nbf16: true\nddp_backend: mpi\nfsdp: [\"true\"]\nhub_token: \"<HUB_TOKEN>\"\n");
   CHECK(contains(notes(outcome), "fp16 and bf16 exclude each other"));
+  // Today's default, which the release of hf_compat had not.
+  CHECK(contains(print_config(parse_arguments(Words{"--print_config", "minimal", "--hf_compat", "4.57.1",
+                                                    "--report_to", "none"},
+                                              {}),
+                              "minimal"),
+                 "report_to: "));
   CHECK(arguments_json(outcome)["hub_token"] == "<HUB_TOKEN>");
   CHECK_REFUSED(parse_arguments(Words{"--print_config", "--typo"}, {}), "unknown flag --typo");
   CHECK(parse({"--print_config"}).actions.print_config == "full");

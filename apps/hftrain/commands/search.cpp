@@ -11,10 +11,12 @@
 #include "command.h"
 #include "command_options.h"
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/other_machines.h"
 #include "hftrain/arguments/parse.h"
 #include "hftrain/arguments/suggestions.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/plan/resolve.h"
 #include "hftrain/search/study.h"
 #include "hftrain/storage/run_directory.h"
 #include "launcher/front/inputs.h"
@@ -104,12 +106,24 @@ arguments::ParseOutcome check_ends(const CommandContext& context, const SearchRe
     const double place = static_cast<double>(i) / static_cast<double>(most - 1);
     parsed = arguments::parse_arguments(with_values(request.flags, space, place), context.environment);
   }
+  if (arguments::other_machines(parsed)) {
+    throw Error(ExitCode::kUsage, "--machines is for plans")
+        .where("--machines")
+        .why("what is planned for other machines cannot be started on this one")
+        .hint("hftrain plan --machines …");
+  }
   const arguments::Actions& asked = parsed.actions;
   if (asked.dry_run || asked.print_config || parsed.arguments.interface.smoke) {
     throw Error(ExitCode::kUsage, "a search trains")
         .where("hftrain search")
         .why("--dry_run, --print_config and --smoke do not")
         .hint("try one trial by hand: hftrain plan with the same flags");
+  }
+  if (!plan::wants_training(parsed)) {
+    throw Error(ExitCode::kUsage, "a search trains")
+        .where(parsed.origins.describe(parsed.arguments.run.do_eval ? "do_eval" : "do_predict"))
+        .why("alone it turns training off, so that every trial would have the same model")
+        .hint("--do_train beside it, or --eval_strategy steps or epoch");
   }
   if (parsed.arguments.hub.push_to_hub) {
     throw Error(ExitCode::kUsage, "trials are not pushed to the Hub")
@@ -166,7 +180,7 @@ ExitCode run_search(const CommandContext& context) {
   throw Error(ExitCode::kData, "no trial ended with a metric")
       .where(inputs.output_dir + "/search.json")
       .why("each failed, or logged no " + study.specification().metric)
-      .hint("look into trial-0.log there; evaluations need --eval_strategy or --do_eval");
+      .hint("look into trial-0.log there; evaluations need --eval_strategy, or --do_train and --do_eval");
 }
 
 }  // namespace hftrain::app

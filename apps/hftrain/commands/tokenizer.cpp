@@ -1,4 +1,7 @@
 // hftrain tokenizer train | encode | decode
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -140,6 +143,13 @@ void for_each_line(const CodingFlags& flags, const std::function<void(const std:
   std::istream& lines = flags.file.empty() ? std::cin : file;
   const std::string place = flags.file.empty() ? "standard input:" : flags.file + ':';
   for (std::string line; std::getline(lines, line);) use_at(place, line);
+  if (lines.bad() || (&lines == &std::cin && std::ferror(stdin) != 0)) {
+    const int failure = errno;
+    throw Error(ExitCode::kData, "reading ended with an error")
+        .where(flags.file.empty() ? "standard input" : flags.file)
+        .why(std::strerror(failure))
+        .hint("a file of texts, one per line, or a pipe");
+  }
 }
 
 ExitCode encode(const CommandContext& context, const std::vector<std::string>& words) {

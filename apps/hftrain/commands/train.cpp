@@ -126,6 +126,8 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
   show(notes_of_plan(inputs, plan), console);
   launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
   if (const std::string host = host_of_node_0(membership); !host.empty()) launch.master_address = host;
+  if (plan.ranks.nodes == 1 && inputs.parsed.origins.is_given("master_port"))
+    launch.master_port = static_cast<int>(inputs.parsed.arguments.launch.master_port);
   std::vector<launcher::WorkerSpec> workers = launcher::local_workers(plan.ranks, launch);
   if (!inputs.other_machines) {
     const std::string bound = bind_workers(inputs.parsed, inputs.topology, plan.ranks, workers);

@@ -45,7 +45,9 @@ class ConfigFileReader {
   void read_document(const YAML::Node& root) {
     if (root.IsNull()) return;
     if (!root.IsMap()) {
-      return problem("a configuration file is a mapping from flags to values", place_of(root), "", "");
+      return problem("a configuration file is a mapping from flags to values", place_of(root),
+                     root.IsSequence() ? "this is a list" : "this is a text",
+                     "lines such as max_steps: 100; a file of data is named by --train_file");
     }
     for (const auto& item : root) {
       const std::string key = item.first.Scalar();

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/release_history.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
@@ -80,11 +81,21 @@ std::string line(const ParseOutcome& outcome, const Entry& entry, bool with_orig
   return text + '\n';
 }
 
+// Read back beside hf_compat the flag would have the default of that release, were it left out.
+bool has_older_default(const ParseOutcome& outcome, const std::string& name) {
+  if (!outcome.arguments.interface.hf_compat) return false;
+  return std::ranges::any_of(flag_histories(), [&](const FlagHistory& row) {
+    return row.flag == name &&
+           std::ranges::any_of(row.older, [](const OlderDefault& older) { return !older.given.is_null(); });
+  });
+}
+
 std::string lines_of(const ParseOutcome& outcome, const Flag& flag, const std::string& mode) {
   std::string lines;
   for (const Entry& entry : entries_of(outcome, flag)) {
     const bool given = outcome.origins.is_given(entry.name);
-    const bool says_something = flag.when_given || entry.value != flag.default_value();
+    const bool says_something =
+        flag.when_given || entry.value != flag.default_value() || has_older_default(outcome, entry.name);
     if (mode == "minimal" && !(given && says_something)) continue;
     // Read back it would count as given.
     if (flag.when_given && !given) lines += "# ";

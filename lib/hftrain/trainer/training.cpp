@@ -370,9 +370,14 @@ void Trainer::guard_against_divergence(const UpdateResult& result, const Untold&
       .where("step " + std::to_string(update.step))
       .why("a loss or a gradient is NaN or infinite")
       .hint(
-          "the newest checkpoint is from before this: go on from it with a smaller --max_grad_norm, or start "
-          "a new run from its weights (--model_name_or_path) with a lower --learning_rate or more "
-          "--warmup_steps; a run that goes on keeps its learning rate");
+          last_saved_step_ > 0
+              ? "the newest checkpoint is from before this: go on from it with a smaller --max_grad_norm, or "
+                "start a new run from its weights (--model_name_or_path) with a lower --learning_rate or "
+                "more "
+                "--warmup_steps; a run that goes on keeps its learning rate"
+              : "nothing was saved before this: start again with a lower --learning_rate, more "
+                "--warmup_steps "
+                "or a smaller --max_grad_norm");
 }
 
 Json Trainer::live_facts() const {

@@ -94,3 +94,18 @@ fault("a patch of 4.57 that nobody read has the defaults of 5",
       "lib/hftrain/arguments/compat.cpp", "release / 100 > release_number(last).value_or(0) / 100", "release > release_number(last).value_or(0)",
       tests=["runs: loop options: an older release has its defaults and habits"],
       says=r"every patch of 4.57")
+
+fault("bf16 that is switched off by hand loses to an Accelerate file",
+      "lib/hftrain/arguments/import/launch_kind.cpp", "!precision.bf16 && !refused", "!precision.bf16",
+      tests=["arguments: a plain file of several ranks, with the keys that mean nothing here"],
+      says=r"refused.arguments.precision.bf16")
+
+fault("a search of evaluations alone is begun",
+      "apps/hftrain/commands/search.cpp", "if (!plan::wants_training(parsed)) {", "if (false) {",
+      tests=["runs: search: mistakes are told before the first trial"],
+      says=r"ends with 2|an evaluation alone")
+
+fault("a folder as standard input is an empty text",
+      "apps/hftrain/commands/tokenizer.cpp", "if (lines.bad() || (&lines == &std::cin && std::ferror(stdin) != 0)) {", "if (lines.bad()) {",
+      tests=["apps: words of small commands arrive as they were typed"],
+      says=r"shell.finish")

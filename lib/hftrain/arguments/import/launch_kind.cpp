@@ -57,7 +57,9 @@ void import_mixed_precision(ParseOutcome& outcome, Diagnostics& problems) {
     return;
   }
   PrecisionArguments& precision = outcome.arguments.precision;
-  if (!precision.fp16 && !precision.bf16) {
+  // Switched off by somebody, other than by a file that repeats the default.
+  const bool refused = outcome.origins.is_given(word) && outcome.origins.is_chosen(word);
+  if (!precision.fp16 && !precision.bf16 && !refused) {
     (word == "fp16" ? precision.fp16 : precision.bf16) = true;
     return outcome.origins.set(word, origin);
   }
