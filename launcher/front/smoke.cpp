@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <filesystem>
 #include <ostream>
@@ -22,6 +23,7 @@
 #include "launcher/front/smoke_data.h"
 #include "launcher/front/smoke_flags.h"
 #include "launcher/front/smoke_sample.h"
+#include "launcher/front/stop_flag.h"
 #include "launcher/process/watched_process.h"
 
 namespace hftrain::front {
@@ -60,7 +62,23 @@ class Smoke {
     return plan_of(context, command_line(kStraight));
   }
 
+  // A stop signal ends what runs, and nothing is left of it.
   ExitCode run() {
+    const StopFlag stop;
+    stop_ = &stop.is_set();
+    try {
+      return run_checks();
+    } catch (const Stopped&) {
+      const FolderGone gone{folder_};
+      context_.err << "the check was stopped; nothing is left of it\n";
+      return ExitCode::kTerminatedUnsaved;
+    }
+  }
+
+ private:
+  struct Stopped {};
+
+  ExitCode run_checks() {
     say_what_differs();
     const SmokeLength& length = setting_.length;
     const bool restarts = setting_.restarts > 0;
@@ -83,7 +101,6 @@ class Smoke {
     return code_;
   }
 
- private:
   struct FolderGone {
     const std::string& folder;
     ~FolderGone() {
@@ -109,6 +126,8 @@ class Smoke {
     std::string problem;
     try {
       problem = passes();
+    } catch (const Stopped&) {
+      throw;
     } catch (...) {  // the file system's among them
       const Error error = error_of(std::current_exception());
       code_ = error.code();
@@ -178,6 +197,17 @@ class Smoke {
     for (std::string& word : command_line(name)) argv.push_back(std::move(word));
     return launcher::WatchedProcess(std::move(argv), environment());
   }
+  // Its exit code.
+  int end_of(launcher::WatchedProcess& run) const {
+    run.wait_until([this] {
+      go_on();
+      return false;
+    });
+    return run.finish();
+  }
+  void go_on() const {
+    if (*stop_) throw Stopped{};
+  }
   std::string expect(ExitCode wanted, int got, const launcher::WatchedProcess& run) {
     if (got == static_cast<int>(wanted)) return "";
     code_ = got == 0 ? ExitCode::kInternal : static_cast<ExitCode>(got);
@@ -191,7 +221,7 @@ class Smoke {
 
   std::string straight() {
     launcher::WatchedProcess run = start(kStraight);
-    return expect(ExitCode::kDone, run.finish(), run);
+    return expect(ExitCode::kDone, end_of(run), run);
   }
 
   bool has_checkpoint() const {
@@ -214,13 +244,14 @@ class Smoke {
       launcher::WatchedProcess run = start(kKilled);
       double seen = 0;
       run.wait_until([&] {
+        go_on();
         if (seen == 0 && has_checkpoint() && has_logged_it()) seen = monotonic_seconds();
         return seen > 0 && monotonic_seconds() - seen >= delay;
       });
       const std::vector<pid_t> workers = run.children();
       if (!workers.empty()) ::kill(workers.back(), SIGKILL);
       const ExitCode wanted = setting_.restarts > 0 ? ExitCode::kDone : ExitCode::kWorkerLost;
-      const int code = run.finish();
+      const int code = end_of(run);
       const bool too_late = code == 0 && attempts_of(kKilled).size() == 1;  // it was leaving
       const bool too_early = code == 0 && !too_late && attempts_of(kKilled).back()["resumed_from"].is_null();
       if ((too_late || too_early) && attempt < kKillTries) {
@@ -246,7 +277,7 @@ class Smoke {
   std::string resumed() {
     if (setting_.restarts == 0) {
       launcher::WatchedProcess run = start(kKilled);
-      if (std::string problem = expect(ExitCode::kDone, run.finish(), run); !problem.empty()) return problem;
+      if (std::string problem = expect(ExitCode::kDone, end_of(run), run); !problem.empty()) return problem;
     }
     const Json last = attempts_of(kKilled).back();
     if (!last.at("resumed_from").is_string()) return "it began anew instead of going on from a checkpoint";
@@ -298,6 +329,7 @@ class Smoke {
   std::vector<std::string> words_, flags_;
   std::string folder_;
   ExitCode code_ = ExitCode::kDone;
+  const std::atomic<bool>* stop_ = nullptr;
 };
 
 // First, as the task may be the plug-in's.

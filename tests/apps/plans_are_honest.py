@@ -76,6 +76,11 @@ def once(fixture, flags):
         run = call(fixture, ["plan", *flags, "--lerning_rate", "1"],
                    {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2",
                     "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"})
+        printed = call(fixture, [*flags, "--print_config", "minimal"],
+                       {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2",
+                        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"})
+        check(f"rank {rank} prints {'the' if lines else 'no'} configuration", printed.returncode == 0 and
+              printed.stdout.count("block_size: 64") == lines, printed.stdout + printed.stderr)
         check(f"rank {rank} of two on a machine says {'what is' if lines else 'nothing of a'} mistyped flag",
               run.returncode == 2 and run.stderr.count("--lerning_rate") == lines, run.stderr)
 

@@ -3,16 +3,19 @@
 
     smoke.py SCENARIO…        without one: all
 """
+import glob
 import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import BUILD, HFTRAIN, Fixture
+from runs import BUILD, HFTRAIN, PATIENCE, Fixture, expect
 
 WORKER = str(BUILD / "bin" / "hftrain-worker")
 CHECKS = 6
@@ -134,6 +137,27 @@ DEFECTS = [
 fi"""),
     ("a run of 60 steps", '[ "$RANK" = 1 ] && exit 9'),
 ]
+
+
+def scenario_a_signal_ends_it_and_nothing_is_left(fixture):
+    """While the first run trains: its front program, its ranks and its folder are gone."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        job = subprocess.Popen([HFTRAIN, "--smoke"], env={**fixture.environment, "TMPDIR": fixture.folder}, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        expect("ok" in job.stdout.readline(), "the data are made", number)
+        plans = []
+        while job.poll() is None and not plans:
+            plans = glob.glob(os.path.join(fixture.folder, "hftrain-smoke-*", "straight", "hftrain", "plan.json"))
+            time.sleep(0.01)
+        job.send_signal(number)
+        said = job.communicate(timeout=PATIENCE)[1]
+        expect(job.returncode == 10 and "the check was stopped" in said, f"{number} ends with 10", f"{job.returncode}\n{said}")
+        left = glob.glob(os.path.join(fixture.folder, "hftrain-smoke-*"))
+        expect(plans and not left, "nothing is left", (plans, left))
+        deadline = time.monotonic() + PATIENCE
+        while alive := subprocess.run(["pgrep", "-f", plans[0]], text=True, capture_output=True).stdout:
+            expect(time.monotonic() < deadline, "its ranks are gone", alive)
+            time.sleep(0.05)
 
 
 def scenario_a_planted_defect_is_found(fixture):

@@ -71,6 +71,17 @@ void print_plan_help(const CommandContext& context, bool all) {
       << arguments::help_text(all);
 }
 
+// Of several that one launcher has started the first alone: their answers would be one text.
+bool answers_here(const arguments::ParseOutcome& parsed, const CommandContext& context) {
+  try {
+    const launcher::Membership membership =
+        launcher::find_membership(parsed.arguments.launch, context.environment, 0, parsed.origins);
+    return membership.leads() || membership.variables.empty();
+  } catch (const Error&) {
+    return true;  // a configuration that cannot run is printed, too
+  }
+}
+
 // True when the command line asked for a text instead of a run.
 bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext& context, HelpText help) {
   const arguments::Actions& asked = parsed.actions;
@@ -82,7 +93,7 @@ bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext
     context.out << (asked.json ? dump_json(plan::gpu_models_document()) + '\n' : plan::describe_gpu_models());
   } else if (asked.print_config) {
     require_task(parsed);
-    context.out << arguments::print_config(parsed, *asked.print_config);
+    if (answers_here(parsed, context)) context.out << arguments::print_config(parsed, *asked.print_config);
   } else {
     return false;
   }

@@ -109,3 +109,13 @@ fault("a folder as standard input is an empty text",
       "apps/hftrain/commands/tokenizer.cpp", "if (lines.bad() || (&lines == &std::cin && std::ferror(stdin) != 0)) {", "if (lines.bad()) {",
       tests=["apps: words of small commands arrive as they were typed"],
       says=r"shell.finish")
+
+fault("a smoke run passes signals over",
+      "launcher/front/smoke.cpp", "if (*stop_) throw Stopped{};", "",
+      tests=["runs: smoke: a signal ends it and nothing is left"],
+      says=r"ends with 10|TimeoutExpired")
+
+fault("every process of a launcher prints its configuration",
+      "apps/hftrain/commands/train.cpp", "if (answers_here(parsed, context)) context.out <<", "context.out <<",
+      tests=["runs: a plan says what the run would do"],
+      says=r"rank 1 prints no configuration")
