@@ -19,7 +19,7 @@ Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, c
                          const std::string& task_type);
 
 // The text of an adapter's config, its modules named as those in memory are: an adapter that another release of peft made names
-// them otherwise (ViT's), and what is saved beside the text has the names of now. Otherwise unchanged.
+// them otherwise, and what is saved beside the text has the names of now. Otherwise unchanged.
 std::string with_names_in_memory(const std::string& text, const ParameterTable& table,
                                  const AdapterSpec& spec);
 

@@ -15,7 +15,7 @@ std::vector<std::string> stored_names(const ParameterTable& table, const std::st
 // Of a parameter under all its names, with those of the outputs that are tied to it.
 std::vector<std::string> stored_names(const ParameterTable& table, const ParameterSpec& spec);
 
-// What the modules of transformers call a parameter of the body whose files have an older name ("vit.layers.0.attention.q_proj.weight").
+// What the modules of transformers call a parameter of the body whose files have an older name.
 // peft targets those modules and writes adapters under their names, which it never translates; of others it is the name.
 const std::string& name_in_memory(const ParameterSpec& spec);
 
