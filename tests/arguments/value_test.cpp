@@ -67,6 +67,8 @@ TEST_CASE("a bare no or NO is the word no where the flag has it") {
   }
   CHECK(value("include_num_input_tokens_seen", "true") == "all");
   CHECK(value("include_num_input_tokens_seen", true) == "all");
+  const ParseOutcome bare = parse({"--include_num_input_tokens_seen", "--max_steps", "3"});
+  CHECK(bare.arguments.logging.include_num_input_tokens_seen == "all");
   CHECK(fails("eval_strategy", "true"));
   CHECK(fails("eval_strategy", "0"));
   CHECK(value("zero_stage", "0") == "0");

@@ -86,6 +86,15 @@ TEST_CASE("the plan is described in words, down to the command of every worker")
   }
 }
 
+TEST_CASE("batches that are split are those of all ranks, in evaluations too") {
+  RunPlan plan = gpu_plan();
+  CHECK(contains(describe_plan(plan, two_gpus(), {}),
+                 "per update; evaluation " + std::to_string(plan.batch.per_device_eval) + " per rank"));
+  plan.data.split_batches = true;
+  CHECK(contains(describe_plan(plan, two_gpus(), {}),
+                 "per update; evaluation " + std::to_string(plan.batch.per_device_eval) + " for all ranks"));
+}
+
 TEST_CASE("no interval of saving is described as what it does: the last update saves") {
   RunPlan plan = gpu_plan();
   plan.saving.interval = {"steps", 0};

@@ -127,6 +127,7 @@ class Derivation {
 
   void best_model() {
     SavingArguments& saving = arguments_.saving;
+    if (saving.metric_for_best_model == "") saving.metric_for_best_model.reset();  // as if nobody had said it
     const std::string& schedule = arguments_.schedule.lr_scheduler_type;
     const bool best = saving.load_best_model_at_end.value_or(false);
     const bool watched = best || schedule == "reduce_lr_on_plateau" || schedule == "greedy";

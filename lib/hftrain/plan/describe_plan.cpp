@@ -193,7 +193,7 @@ std::string batch_text(const RunPlan& plan) {
   return with_thousands(batch.per_device_train) + (plan.data.split_batches ? " for all ranks" : " per rank") +
          " x " + std::to_string(batch.accumulation_steps) + " accumulated" + ranks + " = " +
          counted(batch.global_train, "sample") + " per update; evaluation " +
-         with_thousands(batch.per_device_eval) + " per rank";
+         with_thousands(batch.per_device_eval) + (plan.data.split_batches ? " for all ranks" : " per rank");
 }
 
 // Of a rough figure: whole hours, or minutes.
