@@ -257,9 +257,14 @@ Json identity_of_adapter(const Json& config, const std::string& origin) {
 Json with_names_of_now(const plan::RunPlan& plan, const std::string& path) {
   const std::string text = read_file(path);
   const architectures::AdapterSpec spec = architectures::adapter_from_json(parse_json(text, path), path);
-  const auto beside = architectures::Architecture::from_config(plan.model.config, "the plan",
-                                                               tasks::row_of(plan.data.task).head, spec);
-  return parse_json(architectures::with_names_in_memory(text, beside->parameters(), spec), path);
+  try {
+    const auto beside = architectures::Architecture::from_config(plan.model.config, "the plan",
+                                                                 tasks::row_of(plan.data.task).head, spec);
+    return parse_json(architectures::with_names_in_memory(text, beside->parameters(), spec), path);
+  } catch (const Error&) {
+    return parse_json(text,
+                      path);  // of modules that this model does not have: another adapter, as is told then
+  }
 }
 
 // A run goes on with the adapter that it was trained with: its numbers mean something else under another alpha. Everything

@@ -122,6 +122,7 @@ class Smoke {
   // Empty: passed; otherwise why not.
   template <typename Check>
   bool check(const std::string& name, Check&& passes) {
+    go_on();
     const double begin = monotonic_seconds();
     std::string problem;
     try {
@@ -311,6 +312,7 @@ class Smoke {
     if (tensors.empty()) return "the straight run left no tensors";
     if (tensors != tensors_below(killed)) return "they did not write the same files";
     for (const std::string& path : tensors) {
+      go_on();
       if (hash_file(straight + '/' + path) != hash_file(killed + '/' + path)) return path + " differs";
     }
     return "";

@@ -49,6 +49,11 @@ Error no_such_metric(const std::string& metric, const std::string& log, const st
                               : nearest + " It is metric in the file of --search; take another --output_dir");
 }
 
+// Numbers change no metric's name; another word may decide which there are (predict_with_generate).
+bool decides_names(const search::Parameter& parameter) {
+  return std::ranges::any_of(parameter.choices, [](const Json& choice) { return !choice.is_number(); });
+}
+
 }  // namespace
 
 TrialRunner::TrialRunner(const CommandContext& context, std::vector<std::string> flags,
@@ -121,11 +126,12 @@ void TrialRunner::drain(Running& trial) {
 
 // What the log of a trial that ended well does not name, the next trials would not log either.
 void TrialRunner::check_metric(int number) const {
-  const std::string& metric = study_.specification().metric;
-  const std::set<std::string>& names = logs_.at(number).names();
+  const search::Specification& asked = study_.specification();
+  if (std::ranges::any_of(asked.space, decides_names)) return;
+  const report::LogFollower& log = logs_.at(number);
   const auto has = [](const search::Trial& each) { return each.metric.has_value(); };
   const bool seen = std::any_of(study_.trials().begin(), study_.trials().end(), has);
-  if (!seen && !names.contains(metric)) throw no_such_metric(metric, log_of(number), names);
+  if (!seen && !log.has_metric()) throw no_such_metric(asked.metric, log_of(number), log.names());
 }
 
 // The metric as its trial has logged it; of a trial that `grows` what is new is read.

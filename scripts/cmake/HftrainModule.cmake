@@ -3,7 +3,7 @@
 #
 #   hftrain_add_module(NAME [SHARED [PACKAGE p]] SOURCES a.cpp… LINKS PUBLIC t… PRIVATE t…)    -> target hftrain_NAME, hftrain::NAME
 #   hftrain_add_test(NAME [OPTIMISED] SOURCES a.cpp… LINKS t… [LABELS l…])          -> executable test_NAME, one ctest per case
-#                     (tags of a case become labels, [alone] runs beside no other; HFTRAIN_SKIP counts as skipped)
+#                     (tags of a case become labels, [alone] runs beside no other but, in scripts/test, one such; HFTRAIN_SKIP counts as skipped)
 
 add_library(hftrain_warnings INTERFACE)
 # Left out is what g++ 12 gets wrong: overlapping, endless or misplaced copies in std::string (its bug 105651), and a designated initialiser that

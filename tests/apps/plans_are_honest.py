@@ -89,6 +89,10 @@ def given_port(fixture, flags):
     plan = call(fixture, ["plan", *flags, "--json", "--master_port", "29555"])
     ports = [worker["env"]["MASTER_PORT"] for worker in json.loads(plan.stdout)["workers"]] if plan.returncode == 0 else []
     check("a port that is given is that of every worker", ports == ["29555", "29555"], plan.stdout[-600:] + plan.stderr)
+    several = call(fixture, ["plan", *flags, "--json", "--master_addr", "127.0.0.1", "--master_port", "29555"],
+                   {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"})
+    found = [worker["env"]["MASTER_PORT"] for worker in json.loads(several.stdout)["workers"]] if several.returncode == 0 else []
+    check("where several programs meet there it is not the ranks'", found and "29555" not in found, several.stdout[-600:] + several.stderr)
 
 
 def of_launcher(rank):

@@ -186,6 +186,17 @@ def a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are(fix
     for trial in found["trials"]:
         expect(trial["state"] == "complete" and trial["metric"] == newest(trial["folder"], "eval_accuracy"), "its value in the log", trial)
 
+    own = os.path.join(folder, "own")
+    run(fixture, words(fixture, own, text % "grad_norm"))
+    for trial in read_json(own, "search.json")["trials"]:
+        expect(trial["metric"] == newest(trial["folder"], "grad_norm"), "what is logged under the bare name", trial)
+
+    several = os.path.join(folder, "several")
+    text_of_words = "space: {bf16: {choices: [false, true]}}\nmethod: grid\nmetric: acuracy\n"
+    said = run(fixture, words(fixture, several, text_of_words), code=4).stderr
+    expect(len(read_json(several, "search.json")["trials"]) == 2 and "no trial ended with a metric" in said,
+           "a word may decide which metrics there are: every trial is tried", said)
+
     other = os.path.join(folder, "misspelt")
     said = run(fixture, words(fixture, other, text % "acuracy"), code=2).stderr
     expect("error: there is no metric 'eval_acuracy' in the log of a trial" in said and "eval_accuracy, eval_loss" in said and

@@ -13,12 +13,14 @@ SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 
 # What ctest leaves: one test that passed, one of $CTEST_STATUS, one that was skipped; of those that run alone, one that passed.
 CTEST = """for word; do [[ $before == --output-junit ]] && file=$word; [[ $before == -L ]] && label=$word; before=$word; done
+echo "$*" >> "$CALLS"
+failures_of_old=$PWD/build/Testing/Temporary; mkdir -p "$failures_of_old"; rm -f "$failures_of_old/LastTestsFailed.log"
 if [[ $label == '^alone$' ]]; then
   printf '<testsuite\\n\\ttests="1"\\n\\tfailures="0"\\n\\tdisabled="0"\\n\\tskipped="0">' > "$file"
   echo '<testcase name="lonely" status="run"/></testsuite>' >> "$file"
   exit 0
 fi
-failed=0; [[ $CTEST_STATUS == fail ]] && failed=1
+failed=0; [[ $CTEST_STATUS == fail ]] && failed=1 && echo 2:second > "$failures_of_old/LastTestsFailed.log"
 cat > "$file" <<END
 <testsuite
 \ttests="3"
@@ -54,7 +56,7 @@ def make_tree(folder):
 
 
 def run(folder, *options, **environment):
-    given = {"CTEST_STATUS": "run", "UNSTEADY": "", "LINT_SAYS": "nothing found", "LINT_STATUS": "0", "FORMAT_STATUS": "0"}
+    given = {"CTEST_STATUS": "run", "UNSTEADY": "", "LINT_SAYS": "nothing found", "LINT_STATUS": "0", "FORMAT_STATUS": "0", "CALLS": str(folder / "calls")}
     path = f"{folder}/tools:{os.environ['PATH']}"
     return subprocess.run([folder / "scripts/test", "--repeat", "until-pass:2", *options], text=True, capture_output=True, timeout=60,
                           env={**os.environ, "PATH": path, "XDG_CACHE_HOME": str(folder / "cache"), **given, **environment})
@@ -69,14 +71,27 @@ def expect_ending(result, status, count, *said):
         expect(words in printed, words, printed)
 
 
+def expect_calls(folder, *calls):
+    """So many calls of ctest, each with its words."""
+    made = (folder / "calls").read_text().splitlines()
+    expect(len(made) == len(calls), f"{len(calls)} passes", made)
+    for line, words in zip(made, calls):
+        expect(all(each in line + " " for each in words) and ("-LE ^alone$" in line) == ("-LE ^alone$" in words), words, line)
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="hftrain-test-script-") as name:
         folder = pathlib.Path(name)
         make_tree(folder)
         skipped = "skipped: left out: no such machine"
         expect_ending(run(folder), 0, "5 passed, 0 failed", skipped, "check format: passed", "check lint: passed")
+        expect_calls(folder, ("-LE ^alone$",), ("-j128 ", "-L ^alone$"))
         expect_ending(run(folder, CTEST_STATUS="fail"), 1, "4 passed, 1 failed", skipped, "failed: second: ")
+        again = (folder / "build/Testing/Temporary/LastTestsFailed.log").read_text()
+        expect(again == "2:second\n", "--rerun-failed finds what the first pass left", again)
+        (folder / "calls").unlink()
         expect_ending(run(folder, "-LE", "slow"), 0, "4 passed, 0 failed", skipped)
+        expect_calls(folder, ("-LE slow",))
         expect_ending(run(folder, UNSTEADY="1"), 0, "5 passed, 0 failed", "unsteady: second: ")
         expect_ending(run(folder, LINT_STATUS="1", LINT_SAYS="a finding"), 1, "4 passed, 1 failed", "check lint: FAILED; it found:", "a finding")
         expect_ending(run(folder, FORMAT_STATUS="1"), 1, "4 passed, 1 failed", "check format: FAILED")

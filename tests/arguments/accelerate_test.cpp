@@ -369,6 +369,8 @@ TEST_CASE("L2 and L3: one kind of run, and several ranks for multi_gpu") {
     CHECK(contains(mistakes({"--cpu", "--" + other}), "cpu and " + other + " exclude each other"));
     CHECK(mistakes({"--use_cpu", "--" + other}).empty());
   }
+  // A file of that kind runs on the CPU.
+  CHECK(AccelerateFile(usual("FSDP", "num_processes: 2\n")).outcome({"--cpu"}).arguments.device.use_cpu);
   CHECK(contains(mistakes({"--multi_gpu", "--num_processes", "1"}), "multi_gpu needs 2 ranks or more"));
   CHECK(contains(AccelerateFile(usual("MULTI_GPU", "num_processes: 1\n")).mistakes(),
                  "distributed_type MULTI_GPU needs num_processes of 2 or more"));

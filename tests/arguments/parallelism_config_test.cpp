@@ -67,6 +67,7 @@ TEST_CASE("a strategy that is not FSDP's stays what was asked for beside a mesh"
                  "dp_replicate_size above 1 needs --fsdp or --use_fsdp"));
   CHECK(contains(mistakes(also({"--sharded_ddp", "zero_dp_3"}, mesh)), "dp_replicate_size above 1 needs"));
   CHECK(mistakes(mesh).empty());
+  CHECK(mistakes(also({"--zero_stage", "0"}, mesh)).empty());  // DDP, whose mesh it is
 }
 
 TEST_CASE("other kinds of parallelism and unknown keys are refused") {

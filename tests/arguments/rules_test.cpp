@@ -268,6 +268,7 @@ TEST_CASE("a flag that was given and does nothing beside the others is told, onc
       {{"--length_column_name", "n"},
        {"--train_sampling_strategy", "batch_rebalance"},
        "length_column_name has no effect"},
+      {{"--do_eval", "--resume_from_checkpoint", "false", "--overwrite_output_dir", "false"}, {}, ""},
       {{"--warmup_steps", "5"}, {}, ""},
       {{"--warmup_steps", "5", "--lr_scheduler_type", "constant_with_warmup"}, {}, ""},
       {{"--fsdp_config", R"({"min_num_params": 1000, "auto_wrap_policy": "SIZE_BASED_WRAP"})"},

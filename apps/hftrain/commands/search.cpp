@@ -123,7 +123,8 @@ arguments::ParseOutcome check_ends(const CommandContext& context, const SearchRe
     throw Error(ExitCode::kUsage, "a search trains")
         .where(parsed.origins.describe(parsed.arguments.run.do_eval ? "do_eval" : "do_predict"))
         .why("alone it turns training off, so that every trial would have the same model")
-        .hint("--do_train beside it, or --eval_strategy steps or epoch");
+        .hint(parsed.arguments.run.do_predict ? "--do_train beside it"
+                                              : "--do_train beside it, or --eval_strategy in its place");
   }
   if (parsed.arguments.hub.push_to_hub) {
     throw Error(ExitCode::kUsage, "trials are not pushed to the Hub")

@@ -93,7 +93,10 @@ bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext
     context.out << (asked.json ? dump_json(plan::gpu_models_document()) + '\n' : plan::describe_gpu_models());
   } else if (asked.print_config) {
     require_task(parsed);
-    if (answers_here(parsed, context)) context.out << arguments::print_config(parsed, *asked.print_config);
+    if (!answers_here(parsed, context))
+      context.err << "note: the first process of this job prints the configuration\n";
+    else
+      context.out << arguments::print_config(parsed, *asked.print_config);
   } else {
     return false;
   }
@@ -136,8 +139,9 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
   for (const std::string& notice : decision.notices) console.line(notice);
   show(notes_of_plan(inputs, plan), console);
   launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
-  if (const std::string host = host_of_node_0(membership); !host.empty()) launch.master_address = host;
-  if (plan.ranks.nodes == 1 && inputs.parsed.origins.is_given("master_port"))
+  const std::string host = host_of_node_0(membership);
+  if (!host.empty() && plan.ranks.nodes > 1) launch.master_address = host;
+  if (membership.agents == 1 && plan.ranks.nodes == 1 && inputs.parsed.origins.is_given("master_port"))
     launch.master_port = static_cast<int>(inputs.parsed.arguments.launch.master_port);
   std::vector<launcher::WorkerSpec> workers = launcher::local_workers(plan.ranks, launch);
   if (!inputs.other_machines) {

@@ -77,9 +77,9 @@ OptimizerPlan resolve_optimizer(const ResolveInput& input);
 void check_label_smoothing(const ResolveInput& input, const architectures::Architecture& architecture,
                            Problems& problems);
 // Rule 56, and answers: the plan's optimizer smooths nothing.
+void note_label_smoothing(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
 // What --hf_compat does not bring back.
 void note_padded_samples(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
-void note_label_smoothing(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
 SchedulePlan resolve_schedule(const ResolveInput& input, const RunPlan& plan);
 // A momentum of OneCycle that decays too far; after resolve_schedule.
 void check_momentum(const ResolveInput& input, const RunPlan& plan, Problems& problems);

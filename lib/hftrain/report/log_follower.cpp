@@ -13,8 +13,17 @@
 
 namespace hftrain::report {
 
+namespace {
+
+std::string without_prefix(const std::string& metric) {
+  constexpr std::string_view kPrefix = "eval_";
+  return metric.starts_with(kPrefix) && metric != "eval_loss" ? metric.substr(kPrefix.size()) : metric;
+}
+
+}  // namespace
+
 LogFollower::LogFollower(std::string path, std::string metric)
-    : path_(std::move(path)), metric_(std::move(metric)) {}
+    : path_(std::move(path)), metric_(std::move(metric)), bare_(without_prefix(metric_)) {}
 
 const std::vector<double>& LogFollower::read(bool again) {
   if (!again) return values_;
@@ -42,11 +51,13 @@ const std::vector<double>& LogFollower::read(bool again) {
     add_log_lines(log_, std::string_view(rest_).substr(0, whole));
     rest_.erase(0, whole);
     for (const auto& [name, series] : log_.metrics) names_.insert(name);
-    std::erase_if(log_.metrics, [this](const auto& each) { return each.first != metric_; });
+    std::erase_if(log_.metrics,
+                  [this](const auto& each) { return each.first != metric_ && each.first != bare_; });
   }
   if (count < 0) throw system_error(errno, "cannot read", path_, ExitCode::kData);
   values_.clear();
-  for (const Point& point : log_.metrics[metric_]) values_.push_back(point.value);
+  for (const Point& point : log_.metrics[names_.contains(metric_) ? metric_ : bare_])
+    values_.push_back(point.value);
   return values_;
 }
 

@@ -50,7 +50,9 @@ checkpoint::CheckpointContents Trainer::checkpoint_contents() {
   const bool evaluated_behind =
       state_.best_step == last_saved_step_ && state_.best_step != state_.best_checkpoint_step;
   if (state_.best_metric && (state_.best_step == state_.global_step || evaluated_behind)) {
-    state_.best_checkpoint = storage::checkpoint_path(plan_.output_dir, state_.best_step);
+    const bool is_where_it_began = state_.best_step == start_step_ && !plan_.saving.resume_from.empty();
+    state_.best_checkpoint = is_where_it_began ? plan_.saving.resume_from
+                                               : storage::checkpoint_path(plan_.output_dir, state_.best_step);
     state_.best_checkpoint_step = state_.best_step;
   }
   checkpoint::CheckpointContents contents;

@@ -120,6 +120,7 @@ TEST_CASE(
   CHECK(decide("target_modules", {"query", "intermediate.dense"}) == checkpoint);
   CHECK_REFUSED(decide("target_modules", {"value", "intermediate.dense"}), "adapter is not that of this run");
   CHECK_REFUSED(decide("target_modules", {"fc1"}), "adapter is not that of this run");
+  CHECK_REFUSED(decide("target_modules", {"no_such"}), "adapter is not that of this run");
   CHECK_REFUSED(decide("lora_alpha", 9), "adapter is not that of this run");
 }
 

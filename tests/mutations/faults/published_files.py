@@ -62,7 +62,7 @@ fault("the version of FSDP in its file does not count for a mesh",
       says=r'version\("2"\)')
 
 fault("a mesh makes DeepSpeed's stages hybrid in silence",
-      "lib/hftrain/arguments/import/parallelism_config.cpp", "sizes.replicate.value_or(1) > 1 && sharding.strategy)", "false)",
+      "lib/hftrain/arguments/import/parallelism_config.cpp", "sharding.strategy.value_or(\"none\") != \"none\")", "false)",
       tests=["arguments: a strategy that is not FSDP's stays what was asked for beside a mesh"],
       says=r"zero_optimization")
 

@@ -13,11 +13,12 @@ bool on(const ParseOutcome& outcome, const char* flag) {
   return found != outcome.unread.end() && found->second == true;
 }
 
-// Rule L2 of --cpu, the launcher's word; the Trainer's, --use_cpu, goes with every kind of run.
+// Rule L2 of --cpu, the launcher's word, beside its other flags; the Trainer's, --use_cpu, goes with every kind of run, and a
+// file of any kind runs on the CPU.
 void check_cpu(const ParseOutcome& outcome, Diagnostics& problems) {
   if (!outcome.arguments.device.use_cpu || outcome.origins.of("use_cpu") != "--cpu") return;
   for (const char* other : {"use_deepspeed", "use_fsdp"}) {
-    if (!on(outcome, other)) continue;
+    if (!on(outcome, other) || !outcome.origins.of(other).starts_with("--")) continue;
     problems.push_back({.what = std::string("cpu and ") + other + " exclude each other",
                         .where = outcome.origins.describe("use_cpu") + ", " + outcome.origins.describe(other),
                         .why = "a launch is of one kind",

@@ -142,11 +142,13 @@ void import_parallelism_config(const Environment& environment, std::optional<int
                         .hint = "--fsdp true"});
     return;
   }
-  if (!asks_for_fsdp(environment, outcome) && sizes.replicate.value_or(1) > 1 && sharding.strategy) {
-    problems.push_back({.what = "dp_replicate_size above 1 needs --fsdp or --use_fsdp",
-                        .where = place(sizes.replicate.origin),
-                        .why = *sharding.strategy + " of " + sharding.strategy.origin + " has no replicas",
-                        .hint = "--fsdp true in its place, or leave dp_replicate_size out"});
+  if (!asks_for_fsdp(environment, outcome) && sizes.replicate.value_or(1) > 1 &&
+      sharding.strategy.value_or("none") != "none") {
+    problems.push_back(
+        {.what = "dp_replicate_size above 1 needs --fsdp or --use_fsdp",
+         .where = place(sizes.replicate.origin),
+         .why = "strategy " + *sharding.strategy + " (" + sharding.strategy.origin + ") has no replicas",
+         .hint = "--fsdp true in its place, or leave dp_replicate_size out"});
     return;
   }
   if (sizes.replicate)

@@ -66,14 +66,19 @@ const Rule kEffectRules[] = {
     {"H21",
      Severity::kWarning,
      {"resume_from_checkpoint", "do_train"},
-     [](Outcome o) { return !training(o) && chosen(o, "resume_from_checkpoint"); },
+     [](Outcome o) {
+       return !training(o) && chosen(o, "resume_from_checkpoint") &&
+              o.arguments.saving.resume_from_checkpoint;
+     },
      "resume_from_checkpoint has no effect",
      "nothing is trained",
      "--model_name_or_path CHECKPOINT to evaluate its model"},
     {"H21",
      Severity::kNote,
      {"overwrite_output_dir", "do_train"},
-     [](Outcome o) { return !training(o) && chosen(o, "overwrite_output_dir"); },
+     [](Outcome o) {
+       return !training(o) && chosen(o, "overwrite_output_dir") && o.arguments.output.overwrite_output_dir;
+     },
      "overwrite_output_dir has no effect",
      "nothing is trained: results go beside what is there",
      "another --output_dir, or leave it out"},
