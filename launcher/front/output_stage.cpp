@@ -262,8 +262,8 @@ Json with_names_of_now(const plan::RunPlan& plan, const std::string& path) {
                                                                  tasks::row_of(plan.data.task).head, spec);
     return parse_json(architectures::with_names_in_memory(text, beside->parameters(), spec), path);
   } catch (const Error&) {
-    return parse_json(text,
-                      path);  // of modules that this model does not have: another adapter, as is told then
+    // Of modules that this model does not have: another adapter, as is told then.
+    return parse_json(text, path);
   }
 }
 

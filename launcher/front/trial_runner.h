@@ -23,8 +23,8 @@ class TrialRunner {
 
   // Goes on with interrupted trials, then begins new ones, until all are over: kDone. After a stop signal trials save and leave,
   // and stay to be gone on with: kInterrupted or kTerminated; after a second one they end at once. A trial that fails does not
-  // end the search; one that ends well without having logged such a metric does, unless another one has: Error(kUsage). Where the
-  // search itself cannot go on (its disk is full, say), trials save and leave before the Error goes on its way. This thread has
+  // end the search; one that ends well without having logged such a metric does, unless another one has or the space holds words,
+  // which may decide what is measured: Error(kUsage). Where the search itself cannot go on (its disk is full, say), trials save and leave before the Error goes on its way. This thread has
   // to outlive it: children end with it, however it ends.
   ExitCode run();
 

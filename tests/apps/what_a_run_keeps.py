@@ -296,6 +296,20 @@ def a_best_model_that_is_found_behind_its_save_is_kept(fixture, output):
     expect(state["best_global_step"] == 4 and str(state["best_model_checkpoint"]).endswith("checkpoint-4"), "it is named", state)
 
 
+def a_best_model_of_the_folder_before_is_named_where_it_lies(fixture, output):
+    """A run that goes on in another folder from the last update of an epoch evaluates that epoch first."""
+    old, new = output + "-old", output + "-new"
+    epochs = ["--max_train_samples", 32, "--per_device_train_batch_size", 4, "--save_steps", 4, "--eval_strategy", "epoch", "--do_eval",
+              "--validation_split_percentage", 10, "--metric_for_best_model", "loss", "--greater_is_better", "true"]
+    fixture.call(*fixture.flags(old, "--num_train_epochs", 2, *epochs))
+    saved = os.path.join(old, "checkpoint-4")
+    fixture.call(*fixture.flags(new, "--num_train_epochs", 2, *epochs, "--resume_from_checkpoint", saved))
+    evaluated = [record["step"] for record in records(new) if "eval_loss" in record]
+    expect(evaluated[0] == 4, "the epoch that ended with the save is evaluated", evaluated)
+    state = read_json(new, "checkpoint-8", "trainer_state.json")
+    expect(state["best_global_step"] == 4 and os.path.samefile(state["best_model_checkpoint"], saved), "the checkpoint that is there", state)
+
+
 def recomputed_activations_give_the_same_losses_in_less_memory(fixture, output):
     shape = ["--config_overrides", "n_layer=8,n_head=2,n_embd=64,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0",
              "--max_steps", 3, "--save_strategy", "no", "--per_device_train_batch_size", 64]
@@ -435,7 +449,7 @@ def a_generation_config_stays_as_it_was(fixture, output):
 
 
 SCENARIOS = [results_and_readme_say_what_was_logged, trackers_get_every_record, trackers_that_fail_or_hang_cost_a_warning_each, only_the_model_is_saved_when_so_asked,
-           without_an_interval_the_last_update_alone_is_saved, a_checkpoint_that_the_limit_removes_is_named, a_best_model_that_is_found_behind_its_save_is_kept, recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
+           without_an_interval_the_last_update_alone_is_saved, a_checkpoint_that_the_limit_removes_is_named, a_best_model_that_is_found_behind_its_save_is_kept, a_best_model_of_the_folder_before_is_named_where_it_lies, recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
            the_best_model_is_found_after_a_move_and_forgotten_when_gone, a_generation_config_stays_as_it_was,
            the_best_model_of_another_trainer_is_loaded]
 

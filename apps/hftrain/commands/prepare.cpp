@@ -80,11 +80,7 @@ ExitCode run_prepare(const CommandContext& context) {
     context.out << arguments::print_config(parsed, *actions.print_config);
     return ExitCode::kDone;
   }
-  if (arguments::other_machines(parsed))
-    throw Error(ExitCode::kUsage, "--machines is for plans")
-        .where("--machines")
-        .why("what is planned for other machines cannot be started on this one")
-        .hint("hftrain plan --machines …");
+  arguments::require_this_machine(parsed);
   if (parsed.arguments.data.streaming)
     throw Error(ExitCode::kUsage, "a stream is not prepared")
         .where(parsed.origins.describe("streaming"))

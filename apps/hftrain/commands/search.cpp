@@ -106,12 +106,7 @@ arguments::ParseOutcome check_ends(const CommandContext& context, const SearchRe
     const double place = static_cast<double>(i) / static_cast<double>(most - 1);
     parsed = arguments::parse_arguments(with_values(request.flags, space, place), context.environment);
   }
-  if (arguments::other_machines(parsed)) {
-    throw Error(ExitCode::kUsage, "--machines is for plans")
-        .where("--machines")
-        .why("what is planned for other machines cannot be started on this one")
-        .hint("hftrain plan --machines …");
-  }
+  arguments::require_this_machine(parsed);
   const arguments::Actions& asked = parsed.actions;
   if (asked.dry_run || asked.print_config || parsed.arguments.interface.smoke) {
     throw Error(ExitCode::kUsage, "a search trains")

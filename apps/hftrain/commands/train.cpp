@@ -403,12 +403,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
         .hint("hftrain plan --json …");
   }
   const bool dry_run = parsed.actions.dry_run;
-  if (arguments::other_machines(parsed) && !dry_run) {
-    throw Error(ExitCode::kUsage, "--machines is for plans")
-        .where("--machines")
-        .why("what is planned for other machines cannot be started on this one")
-        .hint("hftrain plan --machines …");
-  }
+  if (!dry_run) arguments::require_this_machine(parsed);
   if (parsed.arguments.interface.smoke && !dry_run) return run_smoke(context, arguments, parsed);
   if (parsed.arguments.interface.smoke && !arguments::other_machines(parsed)) {
     return plan_smoke(context, arguments, parsed,

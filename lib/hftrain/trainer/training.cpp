@@ -28,6 +28,16 @@ namespace hftrain::trainer {
 namespace {
 
 constexpr int kNonFiniteLimit = 5;  // updates in a row
+// What to do about a run that diverges, by whether it has saved anything.
+constexpr const char* kGoOnFromBefore =
+    "the newest checkpoint is from before this: go on from it with a smaller --max_grad_norm, or start a new "
+    "run "
+    "from its weights (--model_name_or_path) with a lower --learning_rate or more --warmup_steps; a run that "
+    "goes on keeps its learning rate";
+constexpr const char* kBeginMoreGently =
+    "nothing was saved before this: start again with a lower --learning_rate, more --warmup_steps or a "
+    "smaller "
+    "--max_grad_norm";
 
 // `first_labels`: those of the first positions of a text count, too.
 StepSync tokens_of(const std::vector<LoadedBatch>& group, const models::Model& model, bool with_padding,
@@ -369,15 +379,7 @@ void Trainer::guard_against_divergence(const UpdateResult& result, const Untold&
                                        " updates in a row had gradients that are not finite")
       .where("step " + std::to_string(update.step))
       .why("a loss or a gradient is NaN or infinite")
-      .hint(
-          last_saved_step_ > 0
-              ? "the newest checkpoint is from before this: go on from it with a smaller --max_grad_norm, or "
-                "start a new run from its weights (--model_name_or_path) with a lower --learning_rate or "
-                "more "
-                "--warmup_steps; a run that goes on keeps its learning rate"
-              : "nothing was saved before this: start again with a lower --learning_rate, more "
-                "--warmup_steps "
-                "or a smaller --max_grad_norm");
+      .hint(last_saved_step_ > 0 ? kGoOnFromBefore : kBeginMoreGently);
 }
 
 Json Trainer::live_facts() const {

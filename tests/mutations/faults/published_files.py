@@ -57,7 +57,7 @@ fault("ways of sharding that exclude each other are taken when DeepSpeed is aske
       says=r"zero_stage")
 
 fault("the version of FSDP in its file does not count for a mesh",
-      "lib/hftrain/arguments/import/parallelism_config.cpp", "fsdp_version.value_or(1) != 2", "outcome.unread.count(\"fsdp_version\") == 0",
+      "lib/hftrain/arguments/import/parallelism_config.cpp", "fsdp_version.value_or(kDefaultVersion) != 2", "outcome.unread.count(\"fsdp_version\") == 0",
       tests=["arguments: rule F12: accelerate launch has these sizes in version 2 only"],
       says=r'version\("2"\)')
 

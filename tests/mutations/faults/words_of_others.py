@@ -119,3 +119,8 @@ fault("every process of a launcher prints its configuration",
       "apps/hftrain/commands/train.cpp", "if (!answers_here(parsed, context))", "if (false)",
       tests=["runs: a plan says what the run would do"],
       says=r"rank 1 prints no configuration")
+
+fault("a best model of the folder before is looked for in the new one",
+      "lib/hftrain/trainer/saving.cpp", "state_.best_step == start_step_ && !plan_.saving.resume_from.empty();", "false;",
+      tests=["runs: a run keeps: a best model of the folder before is named where it lies"],
+      says=r"the checkpoint that is there|FileNotFoundError")

@@ -46,37 +46,20 @@ const SectionKey kCheckpoint[] = {
 
 constexpr Support kNoDeepSpeedCheckpointing =
     accepted("only models that call DeepSpeed's checkpoint function read it; use --gradient_checkpointing");
+// A key of it, whose neutral value says nothing.
+SectionKey of_checkpointing(std::string_view name, Type type = Type::kBool,
+                            std::string_view neutral = "false") {
+  return {
+      .name = name, .type = type, .support = kNoDeepSpeedCheckpointing, .neutral = neutral, .warned = true};
+}
+
 const SectionKey kActivationCheckpointing[] = {
-    {.name = "partition_activations",
-     .type = Type::kBool,
-     .support = kNoDeepSpeedCheckpointing,
-     .neutral = "false",
-     .warned = true},
-    {.name = "number_checkpoints",
-     .type = Type::kInt,
-     .support = kNoDeepSpeedCheckpointing,
-     .neutral = "0",
-     .warned = true},
-    {.name = "contiguous_memory_optimization",
-     .type = Type::kBool,
-     .support = kNoDeepSpeedCheckpointing,
-     .neutral = "false",
-     .warned = true},
-    {.name = "synchronize_checkpoint_boundary",
-     .type = Type::kBool,
-     .support = kNoDeepSpeedCheckpointing,
-     .neutral = "false",
-     .warned = true},
-    {.name = "profile",
-     .type = Type::kBool,
-     .support = kNoDeepSpeedCheckpointing,
-     .neutral = "false",
-     .warned = true},
-    {.name = "cpu_checkpointing",
-     .type = Type::kBool,
-     .support = kNoDeepSpeedCheckpointing,
-     .neutral = "false",
-     .warned = true},
+    of_checkpointing("partition_activations"),
+    of_checkpointing("number_checkpoints", Type::kInt, "0"),
+    of_checkpointing("contiguous_memory_optimization"),
+    of_checkpointing("synchronize_checkpoint_boundary"),
+    of_checkpointing("profile"),
+    of_checkpointing("cpu_checkpointing"),
 };
 
 const SectionKey kFlopsProfiler[] = {

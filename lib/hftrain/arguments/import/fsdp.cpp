@@ -92,7 +92,7 @@ class Import {
         reader_(request_.settings, problems) {
     request_.words = words_of(outcome);
     request_.words_origin = outcome.origins.of("fsdp");
-    request_.launched = is_on(outcome, "use_fsdp") || announces_fsdp(environment);
+    request_.launched = launches_fsdp(environment, outcome);
     request_.launch_origin =
         is_on(outcome, "use_fsdp") ? outcome.origins.of("use_fsdp") : "environment ACCELERATE_USE_FSDP";
   }
@@ -205,8 +205,12 @@ std::span<const char* const> fsdp_variables() {
   return kVariables;
 }
 
+bool launches_fsdp(const Environment& environment, const ParseOutcome& outcome) {
+  return is_on(outcome, "use_fsdp") || announces_fsdp(environment);
+}
+
 bool asks_for_fsdp(const Environment& environment, const ParseOutcome& outcome) {
-  return !words_of(outcome).empty() || is_on(outcome, "use_fsdp") || announces_fsdp(environment);
+  return !words_of(outcome).empty() || launches_fsdp(environment, outcome);
 }
 
 std::optional<int64_t> import_fsdp(const Environment& environment, ParseOutcome& outcome,

@@ -11,6 +11,9 @@
 
 namespace hftrain::arguments {
 
+// As `accelerate launch` does: --use_fsdp or ACCELERATE_USE_FSDP.
+bool launches_fsdp(const Environment& environment, const ParseOutcome& outcome);
+
 // --fsdp, --use_fsdp or ACCELERATE_USE_FSDP asks for it.
 bool asks_for_fsdp(const Environment& environment, const ParseOutcome& outcome);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "hftrain/arguments/import/announced.h"
 #include "hftrain/arguments/import/fsdp.h"
 #include "hftrain/arguments/section.h"
 #include "hftrain/arguments/value.h"
@@ -114,12 +113,6 @@ class ParallelismReader {
   Sizes sizes_;
 };
 
-// By accelerate launch, whose default is version 1.
-bool is_launched(const Environment& environment, const ParseOutcome& outcome) {
-  const auto used = outcome.unread.find("use_fsdp");
-  return announces_fsdp(environment) || (used != outcome.unread.end() && used->second == true);
-}
-
 }  // namespace
 
 void import_parallelism_config(const Environment& environment, std::optional<int64_t> fsdp_version,
@@ -128,7 +121,8 @@ void import_parallelism_config(const Environment& environment, std::optional<int
   if (!sizes.replicate && !sizes.shard) return;
   ParallelOptions& sharding = outcome.arguments.parallel.sharding;
   const Sourced<int64_t>& first = sizes.replicate ? sizes.replicate : sizes.shard;
-  if (is_launched(environment, outcome) && fsdp_version.value_or(1) != 2) {
+  constexpr int64_t kDefaultVersion = 1;  // of accelerate launch
+  if (launches_fsdp(environment, outcome) && fsdp_version.value_or(kDefaultVersion) != 2) {
     problems.push_back({.what = "parallelism_config needs fsdp_version 2",
                         .where = place(first.origin),
                         .why = "accelerate launch has it in version 2 only",

@@ -99,7 +99,7 @@ const Rule kIntervalRules[] = {
      },
      "load_best_model_at_end needs save_steps to be a multiple of eval_steps",
      "save_steps is {save_steps}, eval_steps is {eval_steps}",
-     ""},
+     "--save_steps a multiple of eval_steps, or --save_strategy best"},
     {"12",
      Severity::kError,
      {"load_best_model_at_end", "eval_strategy"},
