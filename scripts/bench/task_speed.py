@@ -201,6 +201,7 @@ def our_command(shape, prepared, scratch, ranks, threads, folder, name, bf16):
     task, _, length, target, batch, _ = SHAPES[shape]
     model, data = prepared
     out = os.path.join(scratch, "out-" + name)
+    shutil.rmtree(out, ignore_errors=True)  # steps of a run before would be taken for this one's
     command = [os.path.join(folder, "bin", "hftrain"), "train", "--do_train", "--use_cpu", "--config_name", model, "--output_dir", out,
                "--overwrite_output_dir", "--save_strategy", "no", "--logging_steps", "1", "--max_steps", str(MANY_STEPS), "--disable_tqdm",
                "--nproc_per_node", str(ranks), "--num_cpu_threads_per_process", str(threads), "--per_device_train_batch_size", str(batch)]
@@ -269,7 +270,8 @@ def main():
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--other_in_float32", action="store_true", help="with --bf16: the second side stays in float32")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that no stopped run is left behind
+    # So that no stopped run is left behind; as Ctrl-C, for a SystemExit would be taken for the failure of one side.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="hftrain-task-speed-") as scratch:
         results = [measure(shape, ranks, options, scratch) for shape in options.shapes for ranks in options.ranks]
     return 0 if all(results) else 1
