@@ -69,7 +69,7 @@ STRATEGIES = {  # name: flags for a class of blocks and a number of ranks
     "full_shard": fsdp("full_shard"),
     "full_shard-recomputed": fsdp("full_shard", activation_checkpointing=True),
     "offload": fsdp("full_shard offload"),
-    "one-unit": lambda layer, ranks: ["--fsdp", "full_shard"],
+    "one-unit": lambda layer, ranks: ["--fsdp", "full_shard", "--fsdp_config", '{"auto_wrap_policy": "NO_WRAP"}'],
     "sharded-files": fsdp("full_shard", state_dict_type="SHARDED_STATE_DICT"),
     "hybrid": lambda layer, ranks: [*fsdp("hybrid_shard")(layer, ranks), "--parallelism_config",
                                     json.dumps({"dp_replicate_size": 2, "dp_shard_size": ranks // 2})],

@@ -26,7 +26,7 @@ FLAGS = {
     "zero1": ["--sharded_ddp", "simple"],
     "zero2": ["--fsdp", "shard_grad_op auto_wrap"],
     "zero3": ["--fsdp", "full_shard auto_wrap"],
-    "zero3-one-unit": ["--fsdp", "full_shard"],
+    "zero3-one-unit": ["--fsdp", "full_shard", "--fsdp_config", '{"auto_wrap_policy": "NO_WRAP"}'],
     "zero3-recomputing": ["--fsdp", "full_shard auto_wrap", "--fsdp_config", '{"activation_checkpointing": true}'],
     "hybrid": ["--fsdp", "hybrid_shard auto_wrap"],
 }

@@ -26,7 +26,7 @@ TEST_CASE("every word of --fsdp names its strategy") {
     const ParallelOptions options = sharding({"--fsdp", word});
     CHECK(options.strategy.value == word);
     CHECK(options.strategy.origin == "--fsdp");
-    CHECK(options.wrap_policy.value == "none");  // without auto_wrap the model is one unit
+    CHECK(options.wrap_policy.value == "transformer");
     CHECK_FALSE(options.offload_parameters);
   }
 }
@@ -330,6 +330,22 @@ TEST_CASE("an option that is only for a TPU is warned of") {
   CHECK(contains(notes_of("true", R"({"xla_fsdp_settings": {"compute_dtype": "bfloat16"}})"),
                  "xla_fsdp_settings has no effect without xla"));
   CHECK_FALSE(contains(notes_of("true", R"({"xla_fsdp_settings": {}})"), "xla"));
+}
+
+TEST_CASE("up to 5.8 option words without auto_wrap made one unit") {
+  const auto policy = [](const Words& more) {
+    Words words{"--fsdp", "full_shard"};
+    words.insert(words.end(), more.begin(), more.end());
+    return sharding(words).wrap_policy.value;
+  };
+  CHECK(policy({"--hf_compat", "5.12.1"}) == "transformer");
+  CHECK(policy({"--hf_compat", "5.9"}) == "transformer");
+  CHECK(policy({"--hf_compat", "5.8.1"}) == "none");
+  CHECK(policy({"--hf_compat", "5.8"}) == "none");
+  CHECK(policy({"--hf_compat", "4.57.1"}) == "none");
+  CHECK(policy({"--hf_compat", "4.57.1", "--fsdp_config", R"({"version": 2})"}) == "transformer");
+  CHECK(policy({"--fsdp_config", R"({"version": 1})"}) == "transformer");
+  CHECK(policy({"--fsdp_config", R"({"auto_wrap_policy": "NO_WRAP"})"}) == "none");
 }
 
 TEST_CASE("version 2 wraps the layers; NO_WRAP and auto_wrap contradict each other") {

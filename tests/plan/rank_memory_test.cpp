@@ -78,7 +78,8 @@ TEST_CASE("gradients of three units are there at once, each in the type that it 
 }
 
 TEST_CASE("one unit has all gradients on their way, and stage 1 keeps them until the last micro-batch") {
-  CHECK(plan_of({"--fsdp", "shard_grad_op"}).memory_per_rank.buffers == 4 * 3072);
+  const Words one_unit = {"--fsdp", "shard_grad_op", "--fsdp_config", R"({"auto_wrap_policy": "NO_WRAP"})"};
+  CHECK(plan_of(one_unit).memory_per_rank.buffers == 4 * 3072);
   const MemoryPlan first =
       plan_of({"--sharded_ddp=simple", "--gradient_accumulation_steps", "2"}).memory_per_rank;
   CHECK(first.gradients == 4 * 3072);

@@ -65,12 +65,14 @@ TEST_CASE("one rank keeps the strategy, on a mesh of one") {
   CHECK(strategy(1, {"--fsdp", "no_shard"}).name == "single");
 }
 
-TEST_CASE("option words alone make one unit, and what wraps makes a unit per layer") {
-  const StrategyPlan whole = strategy(2, {"--fsdp", "full_shard"});
+TEST_CASE("layers become units unless the policy is another one") {
+  const StrategyPlan whole =
+      strategy(2, {"--fsdp", "full_shard", "--fsdp_config", R"({"auto_wrap_policy": "NO_WRAP"})"});
   REQUIRE(whole.units.size() == 1);
   CHECK(whole.units[0].name == "model");
   CHECK(whole.units[0].reshard_after_forward);
-  for (const Words& flags : {Words{"--fsdp", "full_shard auto_wrap"}, Words{"--fsdp"}}) {
+  for (const Words& flags :
+       {Words{"--fsdp", "full_shard"}, Words{"--fsdp", "full_shard auto_wrap"}, Words{"--fsdp"}}) {
     const StrategyPlan wrapped = strategy(2, flags);
     REQUIRE(wrapped.units.size() == 4);
     CHECK(wrapped.units[1].name == "block.0");

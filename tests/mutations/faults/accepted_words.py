@@ -367,3 +367,8 @@ fault("a variable of threads that holds no number is passed over without a word"
       "lib/hftrain/plan/topology.cpp", "if (!value.empty() && !threads_of(value))", "if (value.empty() && !threads_of(value))",
       tests=["plan: a variable of threads that holds no number is warned of, and none that does"],
       says=r"has no effect")
+
+fault("option words of --fsdp make one unit, as up to 5.8",
+      "lib/hftrain/arguments/import/fsdp_rules.cpp", "asked_release(outcome_.arguments) / 100 > kLastWithoutWrapping", "false",
+      tests=["arguments: every word of --fsdp names its strategy", "plan: layers become units unless the policy is another one"],
+      says=r"transformer|units\.size\(\) == 4")

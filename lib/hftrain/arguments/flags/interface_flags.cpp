@@ -71,7 +71,8 @@ std::vector<Flag> interface_flags() {
        .help = "Defaults and habits of an older transformers release, from 4.46.3 on, such as 4.49.0.",
        .note = "Defaults of optim, report_to, average_tokens_across_devices, output_dir; updates of an "
                "epoch, tokens "
-               "that a causal loss is divided by, the last evaluation and save, and what is logged. Flags "
+               "that a causal loss is divided by, the last evaluation and save, units of FSDP, and what is "
+               "logged. Flags "
                "that are "
                "given win; --print_config origins shows what came from it.",
        .ours = true},

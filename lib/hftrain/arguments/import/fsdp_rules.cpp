@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "hftrain/arguments/compat.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
@@ -12,6 +13,7 @@ using Severity = Diagnostic::Severity;
 
 constexpr std::array kStrategyWords = {"full_shard", "shard_grad_op", "no_shard", "hybrid_shard",
                                        "hybrid_shard_zero2"};
+constexpr int64_t kLastWithoutWrapping = 508;          // the release 5.8, any patch
 constexpr int64_t kLaunchMinParameters = 100'000'000;  // of the size policy, in accelerate launch
 
 bool frees_after_forward(const std::string& strategy) {
@@ -119,10 +121,12 @@ class Settlement {
       sharding_.min_parameters = {kLaunchMinParameters, policy.origin};
   }
 
-  // Newer releases wrap the layers unless told not to; the option words of older ones only with auto_wrap,
-  // and accelerate launch only with a policy.
+  // accelerate launch wraps only with a policy; the Trainer wraps the layers unless told not to. Up to 5.8 it did so in version 2
+  // alone, and else with auto_wrap.
   bool wraps_by_default() const {
-    return has("true") || has("auto_wrap") || (!request_.words.empty() && version2());
+    if (request_.words.empty()) return false;
+    return has("true") || has("auto_wrap") || version2() ||
+           asked_release(outcome_.arguments) / 100 > kLastWithoutWrapping;
   }
 
   void offload() {
