@@ -16,6 +16,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/models/model.h"
 #include "hftrain/nn/activation_checkpoint.h"
+#include "hftrain/nn/module_observer.h"
 #include "models/golden_model.h"
 #include "support/catch.h"
 
@@ -99,7 +100,45 @@ void check_head(const std::string& name, nn::Kernels kernels, bool recompute) {
   check_gradients(*model, golden);
 }
 
+// Of all linear layers of a forward pass, how many gave as many rows as the batch has, one for each of its examples.
+class RowsGiven : public nn::ModuleObserver {
+ public:
+  explicit RowsGiven(int64_t examples) : examples_(examples) {}
+  void computed(const char* kind, at::TensorList, at::TensorList, const at::Tensor& output) override {
+    if (std::string(kind) == "Linear") count_ += output.numel() / output.size(-1) == examples_;
+  }
+  int count() const { return count_; }
+
+ private:
+  int64_t examples_;
+  int count_ = 0;
+};
+
+int layers_of_single_rows(const std::string& name) {
+  const GoldenFile golden("heads/" + name);
+  const auto model = golden_model(golden, {}, golden_head(golden));
+  model->train(false);
+  const Batch batch = golden_batch(golden);
+  RowsGiven rows((batch.pixel_values.defined() ? batch.pixel_values : batch.input_ids).size(0));
+  const nn::ObservedModules observed(&rows);
+  nn::UnitRunner runner;
+  model->forward(batch, runner, loss_objective(model->architecture(), batch, {}));
+  return rows.count();
+}
+
 }  // namespace
+
+TEST_CASE("A last block computes no token that a head does not look at") {
+  constexpr int kOfBlock = 4;  // the query, what attention gives, both layers behind it
+  for (const char* name : {"bert_classes", "roberta_classes", "distilbert_classes", "vit_classes"}) {
+    INFO(name);
+    CHECK(layers_of_single_rows(name) >= kOfBlock);
+  }
+  for (const char* name : {"bert_tokens", "bert_answers", "distilbert_masked"}) {
+    INFO(name);
+    CHECK(layers_of_single_rows(name) == 0);
+  }
+}
 
 TEST_CASE("Logits, loss and gradients equal those of transformers", "[parity]") {
   REQUIRE(golden_names("models").size() >= 13);

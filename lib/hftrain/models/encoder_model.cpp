@@ -62,11 +62,11 @@ at::Tensor EncoderModel::embed(nn::Parameters p, const at::Tensor& ids, const at
 }
 
 // Weights and biases of query, key and value.
-at::Tensor EncoderModel::attention(nn::Parameters p, const at::Tensor& x, const at::Tensor& padding) const {
+at::Tensor EncoderModel::attention(nn::Parameters p, const at::Tensor& x, const at::Tensor& padding,
+                                   bool first_only) const {
   const int64_t heads = config_.heads, head_dim = config_.hidden_size / heads;
-  Tensors projected =
-      nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels.rest, products());
-  for (at::Tensor& one : projected) one = one.view({x.size(0), x.size(1), heads, head_dim});
+  Tensors projected = attention_inputs(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, first_only);
+  for (at::Tensor& one : projected) one = one.view({one.size(0), one.size(1), heads, head_dim});
   nn::AttentionOptions attention;
   attention.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
   attention.dropout = active(config_.attention_dropout);
@@ -81,11 +81,13 @@ at::Tensor EncoderModel::project(const at::Tensor& residual, const at::Tensor& x
 }
 
 // Parameters: query, key, value, the attention's output, its norm; inner and outer layer, their norm.
-at::Tensor EncoderModel::block(nn::Parameters p, const at::Tensor& x, const at::Tensor& padding) const {
+at::Tensor EncoderModel::block(nn::Parameters p, const at::Tensor& x, const at::Tensor& padding,
+                               bool first_only) const {
   const double eps = config_.layer_norm_eps;
-  const at::Tensor seen = attention(p.slice(0, 6), x, padding);
+  const at::Tensor seen = attention(p.slice(0, 6), x, padding, first_only);
+  const at::Tensor residual = first_only ? x.narrow(1, 0, 1) : x;
   const at::Tensor attended =
-      nn::layer_norm(project(x, seen, p[6], p[7], config_.attended_dropout), p[8], p[9], eps);
+      nn::layer_norm(project(residual, seen, p[6], p[7], config_.attended_dropout), p[8], p[9], eps);
   const at::Tensor inner =
       nn::activate(activation_, nn::linear(attended, p[10], p[11], products()), options().kernels.rest);
   return nn::layer_norm(project(attended, inner, p[12], p[13], config_.dropout), p[14], p[15], eps);
@@ -139,10 +141,12 @@ Output EncoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const O
                   [this](nn::Parameters parameters, at::TensorList in) {
                     return Tensors{embed(parameters, in[0], in[1], in[2])};
                   });
+  const bool pools = architecture().head() == Head::kSequenceClassification;
   for (size_t i = 1; i + 1 < units().size(); ++i) {
+    const bool first_only = pools && is_seen_at_first_only(i);
     x = run(runner, units()[i], {x[0], batch.attention_mask},
-            [this](nn::Parameters parameters, at::TensorList in) {
-              return Tensors{block(parameters, in[0], in[1])};
+            [this, first_only](nn::Parameters parameters, at::TensorList in) {
+              return Tensors{block(parameters, in[0], in[1], first_only)};
             });
   }
   const Tensors result =

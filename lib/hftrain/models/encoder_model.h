@@ -21,9 +21,12 @@ class EncoderModel final : public Model {
                    const at::Tensor& positions) const;
   at::Tensor add_positions(const at::Tensor& x, const at::Tensor& table, const at::Tensor& ids,
                            const at::Tensor& positions) const;
-  // `padding` [B, T]: 0 where there is no token; undefined: all are tokens.
-  at::Tensor attention(nn::Parameters parameters, const at::Tensor& x, const at::Tensor& padding) const;
-  at::Tensor block(nn::Parameters parameters, const at::Tensor& x, const at::Tensor& padding) const;
+  // `padding` [B, T]: 0 where there is no token; undefined: all are tokens. `first_only`: of the first token of each row,
+  // [B, 1, C].
+  at::Tensor attention(nn::Parameters parameters, const at::Tensor& x, const at::Tensor& padding,
+                       bool first_only) const;
+  at::Tensor block(nn::Parameters parameters, const at::Tensor& x, const at::Tensor& padding,
+                   bool first_only) const;
   // residual + dropout(x·weightᵀ + bias)
   at::Tensor project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,
                      const at::Tensor& bias, double dropout) const;

@@ -194,6 +194,16 @@ at::Tensor Model::attend_back(int64_t layer, const at::Tensor& query, const at::
   return nn::attention(query, all.keys, all.values, behind, options);
 }
 
+std::vector<at::Tensor> Model::attention_inputs(const at::Tensor& x, nn::Parameters weights,
+                                                at::TensorList biases, bool first_only) const {
+  const nn::Kernels kernels = options_.kernels.rest;
+  if (!first_only) return nn::linear_many(x, weights, biases, kernels, products());
+  std::vector<at::Tensor> projected{nn::linear(x.narrow(1, 0, 1), weights[0], biases[0], products())};
+  for (at::Tensor& one : nn::linear_many(x, weights.slice(1), biases.slice(1), kernels, products()))
+    projected.push_back(std::move(one));
+  return projected;
+}
+
 KeysAndValues Model::attend_to_encoder(int64_t layer, const std::function<KeysAndValues()>& project) const {
   return cache_ == nullptr ? project() : cache_->of_encoder(layer, project);
 }

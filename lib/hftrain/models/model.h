@@ -106,6 +106,15 @@ class Model {
   at::Tensor attend_back(int64_t layer, const at::Tensor& query, const at::Tensor& key,
                          const at::Tensor& value, const nn::AttentionMask& mask,
                          const nn::AttentionOptions& options) const;
+  // Of a model whose head looks at the first place of a row alone: whether this unit is a block whose other places nobody sees. Not
+  // one that draws random numbers, which are drawn for each place as transformers does.
+  bool is_seen_at_first_only(size_t unit) const noexcept {
+    return unit + 2 == units_.size() && !(training_ && units_[unit].random);
+  }
+  // Query, key and value of x [B, T, C], by their weights and biases in this order, the biases all defined or all undefined. With
+  // `first_only` the query is that of the first place, [B, 1, …].
+  std::vector<at::Tensor> attention_inputs(const at::Tensor& x, nn::Parameters weights, at::TensorList biases,
+                                           bool first_only) const;
   // A decoder's keys and values of the encoder's output: projected once for a text.
   KeysAndValues attend_to_encoder(int64_t layer, const std::function<KeysAndValues()>& project) const;
   // `p` in training mode, else 0.

@@ -73,7 +73,7 @@ at::Tensor VitModel::project(const at::Tensor& residual, const at::Tensor& x, co
 }
 
 // Parameters: query, key and value, each with its bias if there are any; output; norm before; norm after; MLP in; out.
-at::Tensor VitModel::block(nn::Parameters p, const at::Tensor& x) const {
+at::Tensor VitModel::block(nn::Parameters p, const at::Tensor& x, bool first_only) const {
   const double eps = config_.layer_norm_eps;
   const size_t step = config_.qkv_bias ? 2 : 1;
   std::vector<nn::Parameter> weights;
@@ -84,9 +84,8 @@ at::Tensor VitModel::block(nn::Parameters p, const at::Tensor& x) const {
   }
   p = p.slice(3 * step);
   const at::Tensor normed = nn::layer_norm(x, p[2], p[3], eps);
-  const at::Tensor seen =
-      attention(nn::linear_many(normed, weights, biases, options().kernels.rest, products()));
-  const at::Tensor attended = project(x, seen, p[0], p[1]);
+  const at::Tensor seen = attention(attention_inputs(normed, weights, biases, first_only));
+  const at::Tensor attended = project(first_only ? x.narrow(1, 0, 1) : x, seen, p[0], p[1]);
   const at::Tensor inner = nn::linear(nn::layer_norm(attended, p[4], p[5], eps), p[6], p[7], products());
   return project(attended, nn::activate(activation_, inner, options().kernels.rest), p[8], p[9]);
 }
@@ -125,8 +124,10 @@ Output VitModel::forward(const Batch& batch, nn::UnitRunner& runner, const Objec
   Tensors x = run(runner, units().front(), {batch.pixel_values},
                   [this](nn::Parameters p, at::TensorList in) { return Tensors{embed(p, in[0])}; });
   for (size_t i = 1; i + 1 < units().size(); ++i) {
-    x = run(runner, units()[i], x,
-            [this](nn::Parameters p, at::TensorList in) { return Tensors{block(p, in[0])}; });
+    const bool first_only = is_seen_at_first_only(i);
+    x = run(runner, units()[i], x, [this, first_only](nn::Parameters p, at::TensorList in) {
+      return Tensors{block(p, in[0], first_only)};
+    });
   }
   const Tensors result =
       run(runner, units().back(), x, [this, objective](nn::Parameters p, at::TensorList in) {

@@ -18,9 +18,10 @@ class VitModel final : public Model {
  private:
   // Each gets the unit's parameters in the compute dtype, in the order of the table.
   at::Tensor embed(nn::Parameters parameters, const at::Tensor& pixels) const;  // [B, 1 + patches, C]
-  at::Tensor block(nn::Parameters parameters, const at::Tensor& x) const;       // [B, 1 + patches, C]
-  HeadOutput head(nn::Parameters parameters, const at::Tensor& x) const;        // hidden [B, C]
-  at::Tensor attention(at::TensorList projections) const;                       // [B, 1 + patches, H·d]
+  // [B, 1 + patches, C]; with `first_only` of the class token alone, [B, 1, C]
+  at::Tensor block(nn::Parameters parameters, const at::Tensor& x, bool first_only) const;
+  HeadOutput head(nn::Parameters parameters, const at::Tensor& x) const;  // hidden [B, C]
+  at::Tensor attention(at::TensorList projections) const;                 // [B, queries, H·d]
   // residual + dropout(x·Wᵀ + b)
   at::Tensor project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,
                      const at::Tensor& bias) const;

@@ -60,3 +60,19 @@ fault("a processor with a part of AVX-512 is taken to multiply bfloat16",
       "lib/hftrain/machine/host_resources.cpp", ' && has("avx512dq"));', ");",
       tests=["machine: a processor widens bfloat16 where it lacks what oneDNN asks for, and the first one's flags say so"],
       says=r"avx512vl")
+
+fault("the last block of an encoder computes tokens that nobody looks at",
+      "lib/hftrain/models/encoder_model.cpp", "pools && is_seen_at_first_only(i)", "false",
+      tests=["models: A last block computes no token that a head does not look at"], says=r">= kOfBlock")
+
+fault("the last block of an encoder computes the first token for heads that look at all",
+      "lib/hftrain/models/encoder_model.cpp", "pools && is_seen_at_first_only(i)", "is_seen_at_first_only(i)",
+      tests=["models: Every head on padded batches gives the logits, loss and gradients of transformers"], says=r"logits|shape|size")
+
+fault("the last block of a vision transformer computes patches that nobody looks at",
+      "lib/hftrain/models/vit_model.cpp", "is_seen_at_first_only(i)", "false",
+      tests=["models: A last block computes no token that a head does not look at"], says=r">= kOfBlock")
+
+fault("a last block that drops out draws numbers for its first token alone",
+      "lib/hftrain/models/model.h", " && !(training_ && units_[unit].random)", "",
+      tests=["models: Models drop out, and add noise, at the places and in the order of transformers"], says=r"training_logits")
