@@ -20,6 +20,7 @@
 #include "hftrain/generation/stop_strings.h"
 #include "hftrain/generation/text_protocol.h"
 #include "hftrain/models/text_model.h"
+#include "hftrain/nn/quantised_matrices.h"
 #include "hftrain/parallel/replicated_strategy.h"
 #include "hftrain/runtime/translate.h"
 #include "hftrain/runtime/worker_context.h"
@@ -126,13 +127,25 @@ std::unique_ptr<models::Model> open_model(const TextSetup& setup, const runtime:
   return model;
 }
 
+// Of the matrices with which drafts are made; nothing where none are.
+std::unique_ptr<nn::QuantisedMatrices> copies_for(const TextSetup& setup, const models::Model& model) {
+  if (setup.drafts == "none") return nullptr;
+  if (nn::QuantisedMatrices::available()) return std::make_unique<nn::QuantisedMatrices>(model.parameters());
+  if (setup.drafts == "auto") return nullptr;
+  throw Error(ExitCode::kUsage, "copies of 8 bits do not work on this processor")
+      .where("--draft_weights int8")
+      .why("it has no AVX-512-VNNI, without which they are no quicker than the weights")
+      .hint("--draft_weights auto");
+}
+
 class TextService {
  public:
   TextService(const TextSetup& setup, FileDescriptor& control)
       : tokenizer_folder_(setup.tokenizer),
         control_(control),
         context_(context_for(setup)),
-        model_(open_model(setup, context_)) {}
+        model_(open_model(setup, context_)),
+        copies_(copies_for(setup, *model_)) {}
 
   void answer(const TextRequest& request) {
     GenerationConfig config;
@@ -148,13 +161,15 @@ class TextService {
         tell({{"event", "token"}, {"prompt", prompt}, {"id", id}});
       };
     }
-    models::TextModel reader(*model_, runner_, request.prompts, room_for(request, config), config.filler());
+    models::TextModel reader(*model_, runner_, request.prompts, room_for(request, config), config.filler(),
+                             copies_.get());
     const double begin = monotonic_seconds();
     const auto texts = generation::generate(reader, request.prompts, config, request.seed, watchers);
     tell({{"event", "texts"},
           {"texts", generation::texts_json(texts)},
           {"seconds", monotonic_seconds() - begin},
-          {"steps", reader.steps()}});
+          {"steps", reader.steps()},
+          {"draft_steps", reader.draft_steps()}});
   }
 
   void tell(const Json& object) {
@@ -183,6 +198,7 @@ class TextService {
   FileDescriptor& control_;
   runtime::WorkerContext context_;
   std::unique_ptr<models::Model> model_;
+  std::unique_ptr<nn::QuantisedMatrices> copies_;
   nn::UnitRunner runner_;
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;
 };

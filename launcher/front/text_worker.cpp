@@ -134,6 +134,7 @@ generation::Texts TextWorker::write(const generation::TextRequest& request, cons
     if (event == "texts") {
       seconds_ += line.at("seconds").get<double>();
       steps_ += line.at("steps").get<int64_t>();
+      draft_steps_ += line.at("draft_steps").get<int64_t>();
       return generation::texts_from_json(line.at("texts"));
     }
     if (event == "failed" || event == "refused") throw generation::error_from_json(line);

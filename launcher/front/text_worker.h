@@ -28,6 +28,8 @@ class TextWorker {
   double seconds() const { return seconds_; }
   // Calls of the model so far: one reads the prompts of a request, each further one what was chosen or guessed.
   int64_t steps() const { return steps_; }
+  // Of its copies, which foresee what the model says.
+  int64_t draft_steps() const { return draft_steps_; }
 
  private:
   void send();
@@ -41,7 +43,7 @@ class TextWorker {
   uint64_t memory_kills_;  // before it was started
   std::unique_ptr<launcher::ChildProcess> process_;
   double seconds_ = 0;
-  int64_t steps_ = 0;
+  int64_t steps_ = 0, draft_steps_ = 0;
   std::string waiting_;            // that the worker has not taken yet
   std::string held_;               // of the control descriptor: a line that is not complete
   std::deque<std::string> lines_;  // that nobody has looked at

@@ -2,7 +2,7 @@
 """Tokens a second of `hftrain generate` against transformers' generate, by turns, on the same folder and prompts.
 
   generation_speed.py [--shapes tiny-gpt2 tiny-llama gpt2-124m] [--batches 1 8] [--tokens 64] [--prompt_tokens 16] [--beams 1] [--threads N]
-                [--guesses N] [--times 4] [--runs 5]
+                [--guesses N] [--draft_weights WORD] [--times 4] [--runs 5]
 
 Both sides have opened the model when the clock starts; every text has as many tokens as it may, and a batch is asked for --times in a
 turn. Ours is the built program, begun anew for each turn, whose own figure is taken (`seconds` of --json: from the first prompt read
@@ -63,7 +63,8 @@ class Peer:
 
 def ours(folder, prompts, options, calls):
     guesses = ["--prompt_lookup_num_tokens", str(options.guesses)] if options.guesses else []
-    said = fixtures.run([fixtures.HFTRAIN, "generate", "--model_name_or_path", folder, "--use_cpu", "--json", *guesses, "--max_new_tokens",
+    said = fixtures.run([fixtures.HFTRAIN, "generate", "--model_name_or_path", folder, "--use_cpu", "--json", *guesses, "--draft_weights",
+                         options.draft_weights, "--max_new_tokens",
                          str(options.tokens), "--min_new_tokens", str(options.tokens), "--num_beams", str(options.beams),
                          "--batch_size", str(len(prompts)), "--prompt", *(prompts * options.times)],
                         env={**os.environ, "OMP_NUM_THREADS": str(options.threads)})
@@ -117,6 +118,7 @@ def main():
     parser.add_argument("--beams", type=int, default=1)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--guesses", type=int, default=0)
+    parser.add_argument("--draft_weights", default="auto", help="of our side: auto, int8 or none")
     parser.add_argument("--times", type=int, default=4)
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()

@@ -36,6 +36,29 @@ def guesses_ahead_change_no_text(writer, place):
     expect(writer.generate(*stream, "--prompt_lookup_num_tokens", 15).stdout == writer.generate(*stream, "--prompt_lookup_num_tokens", 0).stdout, "the same is shown", "")
 
 
+def copies_of_weights_foresee_and_change_no_text(writer, place):
+    words = ["--prompt", *PROMPTS, "--batch_size", 1, "--max_new_tokens", 50, "--eos_token_id", "null"]
+    refused = writer.generate(*words, "--draft_weights", "int4", code=2)
+    expect("it takes auto, int8 or none" in refused.stderr, "the words that there are", refused.stderr)
+    with open("/proc/cpuinfo") as file:
+        if "avx512_vnni" not in file.read():
+            refused = writer.generate(*words, "--draft_weights", "int8", code=2)
+            expect("no AVX-512-VNNI" in refused.stderr and len(parts_of(refused.stderr)) == 4, "what is missing", refused.stderr)
+            expect(json.loads(writer.generate(*words, "--json").stdout)["draft_steps"] == 0, "unasked nothing is tried", "")
+            return
+    for flags in ([], ["--do_sample", "--temperature", "0.7", "--seed", 5], ["--repetition_penalty", "1.2", "--prompt_lookup_num_tokens", 4]):
+        plain, drafted = [json.loads(writer.generate(*words, *flags, "--json", "--draft_weights", which).stdout) for which in ("none", "int8")]
+        ids = [[text["ids"] for text in said["generations"]] for said in (plain, drafted)]
+        expect(ids[0] == ids[1], f"the same texts with {flags}", ids)
+        expect(plain["draft_steps"] == 0 and drafted["draft_steps"] > 0, "copies are read where they are asked for", [plain["draft_steps"], drafted["draft_steps"]])
+        expect(drafted["steps"] * 2 < plain["steps"] or "4" in map(str, flags), f"in fewer steps with {flags}", [drafted["steps"], plain["steps"]])
+    small = json.loads(writer.generate(*words, "--json").stdout)
+    expect(small["draft_steps"] == 0, "unasked only for what takes long to read", small["draft_steps"])
+    for more, why in ((["--num_beams", 2], "beams are not guessed ahead"), (["--dtype", "bfloat16"], "copies are made of float32 weights")):
+        told = writer.generate("--prompt", "the", *more, "--draft_weights", "int8")
+        expect(f"note: --draft_weights has no effect: {why}" in told.stderr, f"what does nothing with {more}", told.stderr)
+
+
 TEMPLATE = ("{% for message in messages %}<{{ message.role }}>{{ message.content }}\n{% endfor %}"
             "{% if add_generation_prompt %}<assistant>{% endif %}")
 
@@ -458,7 +481,8 @@ def the_commands_of_the_page_work(writer, place):
 
 
 SCENARIOS = [prompts_come_from_words_files_and_pipes, settings_of_the_folder_count_and_flags_go_before, texts_end_at_stop_strings,
-             sampling_with_a_seed_is_the_same_for_any_batch, guesses_ahead_change_no_text, texts_come_as_they_are_written,
+             sampling_with_a_seed_is_the_same_for_any_batch, guesses_ahead_change_no_text,
+             copies_of_weights_foresee_and_change_no_text, texts_come_as_they_are_written,
              a_character_of_several_tokens_is_shown_whole, a_chat_follows_the_template, mistakes_are_told, settings_that_do_nothing_are_told, signals_end_it, a_pipe_that_stays_open_gets_its_answers,
              old_folders_keep_settings_in_config_json, a_signal_is_heard_while_the_worker_does_not_read,
              a_signal_is_heard_while_nobody_reads,

@@ -1,6 +1,7 @@
 #include "hftrain/generation/drafts.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <span>
 
@@ -186,6 +187,58 @@ TEST_CASE("what is looked for is what the config names") {
   };
   CHECK(calls(0) == calls(3));
   CHECK(calls(1) != calls(3));
+}
+
+TEST_CASE("as much is foreseen as promises most tokens for the time") {
+  Foresight foresight(15);
+  const size_t first = foresight.next(99);
+  CHECK(first > 1);
+  CHECK(foresight.next(2) == 2);
+  CHECK(foresight.next(0) == 0);
+  for (int i = 0; i < 20; ++i) foresight.learn(first, first);
+  CHECK(foresight.next(99) > first);
+  CHECK(foresight.next(99) <= 15);
+  for (int i = 0; i < 60; ++i) foresight.learn(1, 0);
+  CHECK(foresight.next(99) == 1);  // now and then, to see whether that has changed
+  for (int i = 0; i < 16; ++i) CHECK(foresight.next(99) == 0);
+  CHECK(foresight.next(99) == 1);
+  CHECK(Foresight(0).next(99) == 0);
+}
+
+TEST_CASE("what the model's quicker reading foresees changes no token of any text, nor when it ends") {
+  size_t spared = 0;
+  for (int64_t number = 0; number < 240; ++number) {
+    INFO(number);
+    GenerationConfig config = some_config(number);
+    config.prompt_lookup_num_tokens = number % 9 == 4 ? 6 : 0;
+    const Tables tables = tables_of(static_cast<uint64_t>(number));
+    const Ids prompt{number % 20, 4, number % 6, 4};
+    TableModel plain(tables, {prompt}), model(tables, {prompt});
+    model.read_ahead(kAhead);
+    model.foresee(static_cast<float>(number % 4));  // from always right to mostly wrong
+    Ids told;
+    const Watchers watchers{{}, [&](size_t, int64_t id) { told.push_back(id); }};
+    const Ids expected = generate(plain, prompts_of({prompt}), config, /*seed=*/11)[0][0].ids;
+    CHECK(generate(model, prompts_of({prompt}), config, /*seed=*/11, watchers)[0][0].ids == expected);
+    CHECK(told == expected);
+    CHECK(model.longest() <= prompt.size() + static_cast<size_t>(*config.max_new_tokens) - 1);
+    CHECK(model.drafts() > 0);
+    spared += plain.calls().size() - model.calls().size();
+    if (number % 4 == 0) CHECK(model.calls().size() * 2 < plain.calls().size() + 4);
+  }
+  CHECK(spared > 2000);
+}
+
+TEST_CASE("scores of a draft that are no numbers end it, and are no mistake") {
+  GenerationConfig config;
+  config.max_new_tokens = 30;
+  const Tables tables = some_tables();
+  TableModel plain(tables, {{1, 2}}), model(tables, {{1, 2}});
+  model.read_ahead(kAhead);
+  model.foresee(std::numeric_limits<float>::quiet_NaN());
+  const auto expected = generate(plain, prompts_of({{1, 2}}), config, 1);
+  CHECK(generate(model, prompts_of({{1, 2}}), config, 1)[0][0].ids == expected[0][0].ids);
+  CHECK(model.drafts() > 0);
 }
 
 TEST_CASE("only the last text that is being written is guessed ahead") {

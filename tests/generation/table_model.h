@@ -2,6 +2,7 @@
 // last token, of the one before and of how many there are.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "hftrain/generation/generate.h"
@@ -22,6 +23,11 @@ class TableModel : public TokenModel {
   void read_ahead(size_t ahead) { ahead_ = ahead; }
   size_t ahead() const override { return ahead_; }
   std::span<const float> next_of(std::span<const int64_t> tokens, int64_t parent) override;
+  // From now on draft() is worth a call, whose scores are off by up to `off`, by numbers that look random.
+  void foresee(float off) { off_ = off; }
+  bool foresees(size_t) const override { return off_.has_value(); }
+  std::span<const float> draft(int64_t token, int64_t parent) override;
+  size_t drafts() const { return drafts_; }
   // How many rows, or tokens of a draft and the one before it, each call had.
   const std::vector<size_t>& calls() const { return calls_; }
   // Tokens of the longest text that it has read.
@@ -29,11 +35,15 @@ class TableModel : public TokenModel {
 
  private:
   std::span<const float> score();
+  void add_scores(const Ids& ids);
 
   const Tables& tables_;
   std::vector<Ids> rows_;
   std::vector<float> scores_;
   std::vector<size_t> calls_;
+  std::optional<float> off_;
+  Ids drafted_;  // with the text before it; empty: nothing is drafted
+  size_t drafts_ = 0;
   size_t longest_ = 0;
   size_t ahead_ = 1;
 };

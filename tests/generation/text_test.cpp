@@ -122,15 +122,8 @@ TEST_CASE("texts end at a stop string, wherever tokens begin") {
 }
 
 TEST_CASE("what is said to a worker that writes arrives") {
-  const TextSetup setup{"folder",
-                        "adapter",
-                        "words",
-                        {{"n_layer", 2}},
-                        "causal_lm",
-                        "bfloat16",
-                        3,
-                        1,
-                        {"mine", "/lib/mine.so", "0a1b"}};
+  const TextSetup setup{"folder",   "adapter", "words", {{"n_layer", 2}}, "causal_lm",
+                        "bfloat16", 3,         1,       "int8",           {"mine", "/lib/mine.so", "0a1b"}};
   const TextSetup read = decode_setup(Json::parse(encode_setup(setup)));
   CHECK(read.folder == "folder");
   CHECK(read.adapter == "adapter");
@@ -140,6 +133,7 @@ TEST_CASE("what is said to a worker that writes arrives") {
   CHECK(read.dtype == "bfloat16");
   CHECK(read.threads == 3);
   CHECK(read.cuda_ordinal == 1);
+  CHECK(read.drafts == "int8");
   CHECK(read.plugin.name == "mine");
   CHECK(read.plugin.path == "/lib/mine.so");
   CHECK(read.plugin.hash == "0a1b");

@@ -233,6 +233,46 @@ TEST_CASE("scores behind tokens that are read at once are those of steps that re
   for (const char* name : kDrafting) check_read_at_once(name, 1e-3F);
 }
 
+TEST_CASE("what copies of the weights have drafted leaves no trace in the scores") {
+  if (!nn::QuantisedMatrices::available()) HFTRAIN_SKIP("this processor has no AVX-512-VNNI");
+  for (const char* name : kDrafting) {
+    INFO(name);
+    const auto model = strong_model(name);
+    const std::vector<Prompt> prompts = {{{5, 6, 7}, {}, 0}, {{8, 9, 10, 11, 12}, {}, 1}};
+    nn::UnitRunner runner;
+    nn::QuantisedMatrices copies(model->parameters());
+    TextModel plain(*model, runner, prompts, 6, 0), drafting(*model, runner, prompts, 6, 0, &copies);
+    CHECK_FALSE(plain.foresees(99));
+    CHECK_FALSE(drafting.foresees(3));
+    REQUIRE(drafting.foresees(99));
+    plain.start();
+    drafting.start();
+    const auto floats = [](std::span<const float> scores) {
+      return std::vector<float>(scores.begin(), scores.end());
+    };
+    const auto first = floats(drafting.draft(13, 0)), second = floats(drafting.draft(14, 0));
+    CHECK(drafting.draft_steps() == 2);
+    CHECK(drafting.steps() == 1);
+    CHECK(drafting.foresees(3));
+    const auto scores = floats(plain.next_of(Ids{13, 14, 15}, 0));
+    CHECK(floats(drafting.next_of(Ids{13, 14, 15}, 0)) == scores);
+    const size_t width = first.size();
+    for (const auto& [drafted, row] : {std::pair(&first, 0), std::pair(&second, 1)}) {
+      float worst = 0, largest = 0;
+      for (size_t i = 0; i < width; ++i) {
+        const float exact = scores[static_cast<size_t>(row) * width + i];
+        worst = std::max(worst, std::abs((*drafted)[i] - exact)),
+        largest = std::max(largest, std::abs(exact));
+      }
+      CHECK(worst > 0);
+      CHECK(worst < 0.2F * largest);
+    }
+    drafting.draft(16, 1);  // behind 14: what was read behind that is forgotten, too
+    drafting.draft(17, 0);
+    CHECK(floats(drafting.next(Ids{16}, Ids{0})) == floats(plain.next(Ids{16}, Ids{1})));
+  }
+}
+
 TEST_CASE("texts go on from one place of a draft") {
   const auto model = strong_model("models/gpt2");
   const std::vector<Prompt> prompts = {{{5, 6, 7}, {}, 0}};

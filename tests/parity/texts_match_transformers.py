@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`hftrain generate` writes the tokens that transformers' generate writes with the same folder: greedily, with 4 beams and with what
-changes scores, in batches of prompts of unequal lengths and one by one, token by token and guessed ahead, for a tiny model of each family.
+changes scores, in batches of prompts of unequal lengths and one by one, token by token, guessed ahead and foreseen by copies of the weights, for a tiny model of each family.
 
   texts_match_transformers.py [--families gpt2 llama qwen2 qwen3 mistral gemma t5 bart]
 """
@@ -28,6 +28,7 @@ FAMILIES = {
                  encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=128),
 }
 LONG = {"max_new_tokens": 64, "min_new_tokens": 64}  # enough to go round, so that ours guesses ahead
+GUESSED, FORESEEN = ("--prompt_lookup_num_tokens", "9"), ("--draft_weights", "int8")
 SETTINGS = [  # those of the command line; the folder has others
     {},
     {"num_beams": 4, "max_new_tokens": 12},
@@ -89,17 +90,21 @@ def theirs(folder, prompts, settings, end):
 
 
 def ways_of(family, settings):
-    """Batch sizes, and whether texts are guessed ahead: what decoders write without beams, the longest also token by token."""
+    """Batch sizes, and how texts are drafted: what decoders write without beams is guessed ahead, the longest also foreseen and token by token."""
     if not settings:
-        return [(2, False)]
-    guesses = family not in ("t5", "bart") and "num_beams" not in settings
-    return [(3, False)] + [(1, False)] * (not guesses or settings is LONG) + [(1, True)] * guesses
+        return [(2, ())]
+    drafts = family not in ("t5", "bart") and "num_beams" not in settings
+    alone = [()] * (not drafts or settings is LONG) + [GUESSED] * drafts + [FORESEEN] * (drafts and settings is LONG and has_vnni())
+    return [(3, ())] + [(1, how) for how in alone]
 
 
-def ours(folder, prompts, settings, batch, guesses):
-    words = [fixtures.HFTRAIN, "generate", "--model_name_or_path", folder, "--json", "--use_cpu", "--batch_size", str(batch)]
-    if guesses:
-        words += ["--prompt_lookup_num_tokens", "9"]
+def has_vnni():
+    with open("/proc/cpuinfo") as file:
+        return "avx512_vnni" in file.read()
+
+
+def ours(folder, prompts, settings, batch, drafts):
+    words = [fixtures.HFTRAIN, "generate", "--model_name_or_path", folder, "--json", "--use_cpu", "--batch_size", str(batch), *drafts]
     for name, value in settings.items():
         words += ["--" + name, *([json.dumps(value)] if isinstance(value, list) else [str(value).lower()])]
     said = subprocess.run([*words, "--prompt", *prompts], text=True, capture_output=True)
@@ -123,12 +128,12 @@ def main():
             folder = folder_of(scratch, family, words)
             for place, settings in [*((folder, settings) for settings in SETTINGS), (old_folder(folder), {})]:
                 expected = theirs(place, prompts, settings, END)
-                for batch, guesses in ways_of(family, settings):
-                    got = ours(place, prompts, settings, batch, guesses)
+                for batch, drafts in ways_of(family, settings):
+                    got = ours(place, prompts, settings, batch, drafts)
                     good = got == expected and any(expected)
                     failed += not good
                     what = settings or ("as the folder says" if place == folder else "as config.json says")
-                    print(f"{'ok      ' if good else 'FAILED  '}{family}, {what}, batch {batch}{', guessed ahead' if guesses else ''}", flush=True)
+                    print(f"{'ok      ' if good else 'FAILED  '}{family}, {what}, batch {batch}{' '.join(('', *drafts))}", flush=True)
                     if not good:
                         print(f"  transformers {expected}\n  ours         {got}")
     sys.exit(1 if failed else 0)

@@ -114,7 +114,8 @@ void continue_prompts(const Session& session, PromptSource& source) {
     number += batch.size();
   }
   if (number == 0) throw no_prompt(source);
-  if (session.flags.json) document.finish(session.worker.seconds(), session.worker.steps());
+  if (session.flags.json)
+    document.finish(session.worker.seconds(), session.worker.steps(), session.worker.draft_steps());
 }
 
 // One turn; false at the end.
@@ -159,11 +160,11 @@ ExitCode run_generate(const CommandContext& context) {
   const WritingModel model = open_writing_model(*flags, context.environment);
   std::optional<ChatHistory> history;
   if (flags->chat) history.emplace(model, *flags);
-  note_idle_settings(*flags, model, context.err);
+  const generation::TextSetup setup = setup_of(model, *flags, context.environment);
+  note_idle_settings(*flags, model, setup, context.err);
   require_one_answer(*flags, model);
   const bool as_they_come = streams(context, *flags, model);
-  TextWorker worker(context.program, context.environment, setup_of(model, *flags, context.environment),
-                    stops);
+  TextWorker worker(context.program, context.environment, setup, stops);
   context.out.flush();
   front::StoppableOutput written(STDOUT_FILENO, stops);
   std::ostream out(&written);

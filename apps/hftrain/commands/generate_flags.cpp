@@ -1,5 +1,8 @@
 #include "generate_flags.h"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "command_options.h"
 #include "hftrain/base/error.h"
 #include "hftrain/generation/settings.h"
@@ -74,6 +77,10 @@ void declare_rest(CommandOptions& options, GenerateFlags& flags) {
   options.number("--seed", flags.seed, 0, "of sampling: the same text for the same prompt at the same place");
   options.text("--dtype", flags.dtype, "TYPE",
                "of weights and computation: auto (as they are stored), float32, bfloat16 or float16");
+  options.text("--draft_weights", flags.draft_weights, "TYPE",
+               "of the copies of float32 weights that foresee what a single text says next, which the "
+               "weights themselves then "
+               "confirm: int8, none, or auto (int8 where it saves time and there is room)");
   truth("--bf16", flags.bf16, "the same as --dtype bfloat16");
   truth("--fp16", flags.fp16, "the same as --dtype float16");
   truth("--use_cpu", flags.use_cpu, "although there is a GPU");
@@ -89,6 +96,12 @@ void declare_rest(CommandOptions& options, GenerateFlags& flags) {
 [[noreturn]] void refuse(const std::string& what, const std::string& where, const std::string& why,
                          const std::string& hint) {
   throw Error(ExitCode::kUsage, what).where(where).why(why).hint(hint);
+}
+
+void check_word(const std::string& flag, const std::string& word, std::initializer_list<const char*> known,
+                const std::string& why) {
+  if (std::ranges::find(known, word) == known.end())
+    refuse(flag + ": '" + word + "' does not fit", "command line", why, flag + " auto");
 }
 
 void check(GenerateFlags& flags) {
@@ -113,11 +126,9 @@ void check(GenerateFlags& flags) {
     refuse("--dtype " + flags.dtype + " and --" + (flags.bf16 ? "bf16" : "fp16") + " do not agree", "--dtype",
            "each names a type", "leave one of them out");
   if (!half.empty()) flags.dtype = half;
-  for (const char* known : {"auto", "float32", "bfloat16", "float16"}) {
-    if (flags.dtype == known) return;
-  }
-  refuse("--dtype: '" + flags.dtype + "' does not fit", "command line",
-         "it takes auto, float32, bfloat16 or float16", "--dtype auto");
+  check_word("--dtype", flags.dtype, {"auto", "float32", "bfloat16", "float16"},
+             "it takes auto, float32, bfloat16 or float16");
+  check_word("--draft_weights", flags.draft_weights, {"auto", "int8", "none"}, "it takes auto, int8 or none");
 }
 
 }  // namespace

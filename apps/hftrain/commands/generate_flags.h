@@ -15,7 +15,7 @@ struct GenerateFlags {
   std::vector<std::string> prompts;
   std::string prompt_file;
   int64_t batch_size = 8, seed = 42;
-  std::string dtype = "auto";
+  std::string dtype = "auto", draft_weights = "auto";
   bool bf16 = false, fp16 = false, use_cpu = false;
   bool json = false, chat = false;
   std::optional<bool> stream;

@@ -47,6 +47,16 @@ const char* why_nothing_is_guessed(const WritingModel& model) {
   return nullptr;
 }
 
+// Copies are of what takes long to read: float32 weights in a processor's memory.
+void tell_idle_drafts(const GenerateFlags& flags, const WritingModel& model,
+                      const generation::TextSetup& setup, std::ostream& out) {
+  if (flags.draft_weights != "int8") return;
+  const char* why = why_nothing_is_guessed(model);
+  if (why == nullptr && setup.cuda_ordinal >= 0) why = "a GPU writes the text";
+  if (why == nullptr && setup.dtype != "float32") why = "copies are made of float32 weights";
+  if (why != nullptr) out << "note: --draft_weights has no effect: " << why << std::endl;
+}
+
 void tell_idle_guesses(IdleFlags& idle, const WritingModel& model) {
   if (const char* why = why_nothing_is_guessed(model)) {
     idle.tell({"prompt_lookup_num_tokens", "max_matching_ngram_size"}, why);
@@ -57,7 +67,8 @@ void tell_idle_guesses(IdleFlags& idle, const WritingModel& model) {
 
 }  // namespace
 
-void note_idle_settings(const GenerateFlags& flags, const WritingModel& model, std::ostream& out) {
+void note_idle_settings(const GenerateFlags& flags, const WritingModel& model,
+                        const generation::TextSetup& setup, std::ostream& out) {
   const generation::GenerationConfig& config = model.config;
   IdleFlags idle(flags, out);
   if (!config.do_sample)
@@ -71,6 +82,7 @@ void note_idle_settings(const GenerateFlags& flags, const WritingModel& model, s
   if (!model.architecture->has_encoder_and_decoder())
     idle.tell({"decoder_start_token_id"}, "the model has no encoder");
   tell_idle_guesses(idle, model);
+  tell_idle_drafts(flags, model, setup, out);
   idle.tell({"pad_token_id"}, "what fills up a batch is no part of a text");
   note_lost_ends(model, out);
   note_unknown_settings(model, out);

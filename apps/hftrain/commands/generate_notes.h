@@ -9,6 +9,8 @@
 namespace hftrain::app {
 
 // A line each: flags beside others that take their effect away, and ends of texts that the model does not have.
-void note_idle_settings(const GenerateFlags& flags, const WritingModel& model, std::ostream& out);
+// `setup`: what the model's worker is told.
+void note_idle_settings(const GenerateFlags& flags, const WritingModel& model,
+                        const generation::TextSetup& setup, std::ostream& out);
 
 }  // namespace hftrain::app

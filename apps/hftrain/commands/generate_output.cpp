@@ -98,9 +98,9 @@ void GenerationsJson::add(const std::vector<WrittenPrompt>& written) {
   out_.flush();
 }
 
-void GenerationsJson::finish(double seconds, int64_t steps) {
-  out_ << "\n  ],\n  \"seconds\": " << dump_json(seconds) << ",\n  \"steps\": " << steps << "\n}"
-       << std::endl;
+void GenerationsJson::finish(double seconds, int64_t steps, int64_t draft_steps) {
+  out_ << "\n  ],\n  \"seconds\": " << dump_json(seconds) << ",\n  \"steps\": " << steps
+       << ",\n  \"draft_steps\": " << draft_steps << "\n}" << std::endl;
 }
 
 }  // namespace hftrain::app

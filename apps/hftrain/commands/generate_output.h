@@ -52,14 +52,14 @@ struct WrittenPrompt {
   std::vector<generation::GeneratedText> texts;
 };
 
-// {schema, model, generations: [{prompt, prompt_ids, sequence, text, ids, score of beams}], seconds, steps}: one object, an entry
+// {schema, model, generations: [{prompt, prompt_ids, sequence, text, ids, score of beams}], seconds, steps, draft_steps}: one object, an entry
 // for each text, written as texts come, so that any number of them may.
 class GenerationsJson {
  public:
   GenerationsJson(const WritingModel& model, std::ostream& out);
   void add(const std::vector<WrittenPrompt>& written);
-  // After at least one text. `seconds`: of generating. `steps`: calls of the model.
-  void finish(double seconds, int64_t steps);
+  // After at least one text. `seconds`: of generating. `steps`: calls of the model; `draft_steps`: of its copies.
+  void finish(double seconds, int64_t steps, int64_t draft_steps);
 
  private:
   const WritingModel& model_;

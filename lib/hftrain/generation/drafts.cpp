@@ -8,6 +8,19 @@ namespace {
 constexpr size_t kShortestMatch = 2;  // tokens that are looked for, where no fewer are asked for
 constexpr size_t kDoublings = 5;      // of the rest after misses: 32 steps at most
 
+// In the time of a step of the model: a token that is foreseen, and one that a step reads beside its first. Measured with GPT-2 124M.
+constexpr double kDraftTime = 0.35, kRowTime = 0.03;
+constexpr double kWorthForeseeing = 1.05;  // tokens in the time of a step
+constexpr size_t kForesightRest = 16;
+constexpr double kForget = 0.05;  // of what is known with each token more
+
+// Tokens in the time of a step where `count` are foreseen and each is right with probability `right` if those before it were.
+double tokens_in_time(size_t count, double right) {
+  double tokens = 0, all = 1;
+  for (size_t i = 0; i <= count; ++i, all *= right) tokens += all;
+  return tokens / (1 + static_cast<double>(count) * (kDraftTime + kRowTime));
+}
+
 // Behind the last place but the end where the last `size` tokens stand; 0: there is none.
 size_t behind_last(std::span<const int64_t> ids, size_t size) {
   if (ids.size() <= size) return 0;
@@ -48,6 +61,24 @@ void Drafts::learn(size_t offered, size_t taken) {
   }
   misses_ = 0;
   size_ = std::min(most_, taken == offered ? 2 * std::max(size_, offered) : taken + 1);
+}
+
+size_t Foresight::next(size_t room) {
+  if (rest_ > 0) return --rest_, 0;
+  size_t best = 0;
+  double most = kWorthForeseeing;
+  for (size_t count = 1; count <= std::min(most_, room); ++count) {
+    const double tokens = tokens_in_time(count, right_);
+    if (tokens > most) best = count, most = tokens;
+  }
+  if (best > 0 || room == 0) return best;
+  rest_ = kForesightRest;
+  return most_ == 0 ? 0 : 1;  // one, to see whether it is right again
+}
+
+void Foresight::learn(size_t offered, size_t taken) {
+  for (size_t i = 0; i < taken; ++i) right_ += kForget * (1 - right_);
+  if (taken < offered) right_ -= kForget * right_;
 }
 
 }  // namespace hftrain::generation

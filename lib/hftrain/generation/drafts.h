@@ -37,4 +37,22 @@ class Drafts {
   size_t rest_ = 0;    // texts to come for which none is made
 };
 
+// How many tokens a reading that is quicker and less exact (TokenModel::draft) is asked to foresee at a time: as many as promise the
+// most tokens for the time, by how often it was right lately. As above, none of them decides anything (self-speculative decoding;
+// Zhang et al. 2023, with 8-bit weights in the place of fewer layers).
+class Foresight {
+ public:
+  // At most `most` tokens at a time.
+  explicit Foresight(size_t most) : most_(most) {}
+  // For a text that has room for that many; 0: none for now.
+  size_t next(size_t room);
+  // The search has chosen `taken` of the `offered` tokens.
+  void learn(size_t offered, size_t taken);
+
+ private:
+  size_t most_;
+  double right_ = 0.8;  // of the tokens that were looked at; nothing is known yet
+  size_t rest_ = 0;     // tokens to come for which none is foreseen
+};
+
 }  // namespace hftrain::generation

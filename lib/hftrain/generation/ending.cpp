@@ -15,8 +15,12 @@ bool Ending::reached(std::span<const int64_t> ids, size_t prompt) const {
   return watchers_.complete && watchers_.complete(generated);
 }
 
+bool are_numbers(std::span<const float> scores) {
+  return std::ranges::none_of(scores, [](float score) { return std::isnan(score); });
+}
+
 void refuse_invalid(std::span<const float> scores) {
-  if (std::ranges::none_of(scores, [](float score) { return std::isnan(score); })) return;
+  if (are_numbers(scores)) return;
   throw Error(ExitCode::kData, "the model's scores are not numbers")
       .where("generating the next token")
       .why("NaN comes from weights or activations that are not finite")

@@ -20,6 +20,8 @@ struct Row {
   Ids draft = {};      // what the model has read behind them in its last call
 };
 
+constexpr size_t kMostForeseen = 15;
+
 size_t longest_draft(size_t ahead, const std::optional<int64_t>& asked) {
   return std::min(ahead - 1, static_cast<size_t>(asked.value_or(0)));
 }
@@ -41,6 +43,7 @@ class RowSearch {
         ending_(config, watchers),
         drafts_(longest_draft(model.ahead(), config.prompt_lookup_num_tokens),
                 longest_match(config.max_matching_ngram_size)),
+        foresight_(std::min(model.ahead() - 1, kMostForeseen)),
         texts_(prompts.size(), std::vector<GeneratedText>(static_cast<size_t>(config.num_return_sequences))) {
   }
 
@@ -76,8 +79,16 @@ class RowSearch {
       ++row.parent;
       complete = extend(row, scores);
     }
-    if (!draft.empty()) drafts_.learn(draft.size(), taken);
+    if (!draft.empty()) learn(draft.size(), taken);
     return !complete;
+  }
+
+  void learn(size_t offered, size_t taken) {
+    if (foreseen_) {
+      foresight_.learn(offered, taken);
+    } else {
+      drafts_.learn(offered, taken);
+    }
   }
 
   // One more token for a row; whether its text is complete.
@@ -118,10 +129,27 @@ class RowSearch {
   }
 
   // Its last token may not be read (a model may have no place for it), and is never drafted.
-  Ids draft_for(const Row& row) {
+  Ids draft_for(Row& row) {
     const auto prompt = static_cast<int64_t>(prompts_[row.prompt].ids.size());
     const int64_t left = prompt + config_.most_new_tokens(prompt) - static_cast<int64_t>(row.ids.size());
-    return drafts_.next(row.ids, static_cast<size_t>(left - 1));
+    const auto room = static_cast<size_t>(left - 1);
+    Ids draft = drafts_.next(row.ids, room);
+    foreseen_ = draft.empty();
+    return foreseen_ ? foresee(row, room) : draft;
+  }
+
+  // What the model's quicker reading would choose by the same rules and random numbers.
+  Ids foresee(Row& row, size_t room) {
+    const size_t count = model_.foresees(room) ? foresight_.next(room) : 0;
+    Row ahead = row;
+    Ids draft;
+    while (draft.size() < count) {
+      const std::span<const float> scores = model_.draft(ahead.ids.back(), std::exchange(row.parent, 0));
+      if (!are_numbers(scores)) break;
+      ahead.ids.push_back(choose_token(ahead, {scores.begin(), scores.end()}));
+      draft.push_back(ahead.ids.back());
+    }
+    return draft;
   }
 
   std::span<const float> step_ahead(Row& row) {
@@ -138,6 +166,8 @@ class RowSearch {
   ScoreProcessors processors_;
   Ending ending_;
   Drafts drafts_;  // of the last text that is being written
+  Foresight foresight_;
+  bool foreseen_ = false;  // whether its draft is the model's
   std::vector<Row> live_;
   std::vector<std::vector<GeneratedText>> texts_;
 };

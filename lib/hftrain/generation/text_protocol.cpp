@@ -16,6 +16,7 @@ std::string encode_setup(const TextSetup& setup) {
                   {"dtype", setup.dtype},
                   {"threads", setup.threads},
                   {"cuda_ordinal", setup.cuda_ordinal},
+                  {"drafts", setup.drafts},
                   {"plugin", {setup.plugin.name, setup.plugin.path, setup.plugin.hash}}});
 }
 
@@ -29,6 +30,7 @@ TextSetup decode_setup(const Json& line) {
   setup.dtype = line.at("dtype").get<std::string>();
   setup.threads = line.at("threads").get<int>();
   setup.cuda_ordinal = line.at("cuda_ordinal").get<int>();
+  setup.drafts = line.at("drafts").get<std::string>();
   const Json& plugin = line.at("plugin");
   setup.plugin = {plugin.at(0).get<std::string>(), plugin.at(1).get<std::string>(),
                   plugin.at(2).get<std::string>()};

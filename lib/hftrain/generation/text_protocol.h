@@ -3,8 +3,8 @@
 // Down, to the descriptor of `hftrain-worker --requests-fd N --control-fd M`: a TextSetup, then any number of TextRequests,
 // each when the one before is answered; the end of the input ends the worker.
 // Up, on the control descriptor: {"event": "ready"} once the model is there; for a request that asks for it
-// {"event": "token", "prompt", "id"} as tokens are chosen, then {"event": "texts", "texts", "seconds", "steps"}: how often the model
-// was called. {"event": "failed", …} is the last word of a worker that cannot go on; `refused` of a request that it cannot answer.
+// {"event": "token", "prompt", "id"} as tokens are chosen, then {"event": "texts", "texts", "seconds", "steps", "draft_steps"}: how often
+// the model was called, and its copies. {"event": "failed", …} is the last word of a worker that cannot go on; `refused` of a request that it cannot answer.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,9 @@ struct TextSetup {
   std::string head;       // a head's word
   std::string dtype;      // of weights and computation: float32, bfloat16 or float16
   int threads = 1;
-  int cuda_ordinal = -1;   // -1: the CPU
+  int cuda_ordinal = -1;  // -1: the CPU
+  std::string drafts =
+      "none";  // int8: by copies of the weights, a mistake where the processor has no products for them; auto: as it has
   FamilyLibrary plugin{};  // without a path: none
 };
 

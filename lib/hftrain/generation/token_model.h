@@ -25,6 +25,14 @@ class TokenModel {
   virtual std::span<const float> next_of(std::span<const int64_t> tokens, int64_t parent) {
     return next(tokens, std::span(&parent, 1));
   }
+  // Whether draft() takes less time than next(), for a text of which `room` tokens may still come.
+  virtual bool foresees(size_t /*room*/) const { return false; }
+  // Of the one text that is left: reads `token` behind row `parent` of the call before, or behind what draft() has read since
+  // (`parent` 0), in less time and less exactly; scores that are near those of next(), [vocabulary]. The next call of next() or
+  // next_of() goes on from row 0, as if nothing had been drafted.
+  virtual std::span<const float> draft(int64_t token, int64_t parent) {
+    return next(std::span(&token, 1), std::span(&parent, 1));
+  }
 };
 
 }  // namespace hftrain::generation

@@ -17,6 +17,8 @@ namespace hftrain::models {
 namespace {
 
 using generation::Ids;
+
+constexpr size_t kWorthCopying = 16;  // tokens: copies take as long as some steps
 using generation::Prompt;
 
 enum class Side { kLeft, kRight };
@@ -52,8 +54,8 @@ Padded padded(std::span<const Prompt> prompts, Ids Prompt::*member, Side side, i
 }  // namespace
 
 TextModel::TextModel(Model& model, nn::UnitRunner& runner, std::span<const Prompt> prompts, int64_t places,
-                     int64_t padding)
-    : model_(model), runner_(runner), prompts_(prompts), padding_(padding), cache_(places) {
+                     int64_t padding, nn::QuantisedMatrices* copies)
+    : model_(model), runner_(runner), prompts_(prompts), padding_(padding), cache_(places), copies_(copies) {
   if (!model.remembers()) whole_.assign(prompts.begin(), prompts.end());
 }
 
@@ -62,7 +64,7 @@ int64_t TextModel::vocabulary() const {
 }
 
 std::span<const float> TextModel::scored(const at::Tensor& logits) {
-  ++steps_;
+  ++(drafted_ > 0 ? draft_steps_ : steps_);
   scores_ = logits.to(at::kFloat).cpu().contiguous();
   return {scores_.const_data_ptr<float>(), static_cast<size_t>(scores_.numel())};
 }
@@ -119,6 +121,7 @@ std::span<const float> TextModel::next(std::span<const int64_t> tokens, std::spa
 }
 
 std::vector<int64_t> TextModel::rows_behind(std::span<const int64_t> parents) {
+  if (drafted_ > 0) cache_.forget(std::exchange(drafted_, 0));
   if (read_ahead_ == 0) return {parents.begin(), parents.end()};
   const int64_t place = parents.front();
   if (std::ranges::any_of(parents, [=](int64_t parent) { return parent != place; }))
@@ -146,6 +149,19 @@ std::span<const float> TextModel::next_of(std::span<const int64_t> tokens, int64
   Batch batch;
   batch.input_ids = column(tokens, model_.options().device).unsqueeze(0);
   return scored(model_.logits_of_each(batch, cache_, runner_));
+}
+
+bool TextModel::foresees(size_t room) const {
+  return copies_ != nullptr && ahead() > 1 && (draft_steps_ > 0 || room >= kWorthCopying);
+}
+
+std::span<const float> TextModel::draft(int64_t token, int64_t parent) {
+  if (drafted_ == 0) select(rows_behind(std::span(&parent, 1)));
+  ++drafted_;
+  Batch batch;
+  batch.input_ids = column(std::span(&token, 1), model_.options().device).unsqueeze(1);
+  const nn::QuantisedProducts quick(*copies_);
+  return read(batch);
 }
 
 void require_room(const architectures::Architecture& architecture, std::span<const Prompt> prompts,

@@ -7,6 +7,7 @@
 
 #include "hftrain/generation/generate.h"
 #include "hftrain/models/model.h"
+#include "hftrain/nn/quantised_matrices.h"
 
 namespace hftrain::models {
 
@@ -16,9 +17,9 @@ namespace hftrain::models {
 class TextModel final : public generation::TokenModel {
  public:
   // `model` in evaluation mode, with a head that speaks. `places` is the room that the cache has from the start, in
-  // tokens; `padding` the id that stands where there is no token.
+  // tokens; `padding` the id that stands where there is no token. With `copies` of the model's matrices drafts are made.
   TextModel(Model& model, nn::UnitRunner& runner, std::span<const generation::Prompt> prompts, int64_t places,
-            int64_t padding);
+            int64_t padding, nn::QuantisedMatrices* copies = nullptr);
 
   int64_t vocabulary() const override;
   std::span<const float> start() override;
@@ -26,8 +27,11 @@ class TextModel final : public generation::TokenModel {
   // Several at a time of decoders that remember, as many as a narrow product has rows.
   size_t ahead() const override;
   std::span<const float> next_of(std::span<const int64_t> tokens, int64_t parent) override;
-  // Calls of the model so far.
+  bool foresees(size_t room) const override;
+  std::span<const float> draft(int64_t token, int64_t parent) override;
+  // Calls of the model so far; those of draft() are counted by themselves.
   int64_t steps() const { return steps_; }
+  int64_t draft_steps() const { return draft_steps_; }
 
  private:
   // The rows of the cache that `parents` stand for, after forgetting what they have not read.
@@ -45,7 +49,9 @@ class TextModel final : public generation::TokenModel {
   std::vector<size_t> texts_;              // of each row the prompt that it goes on from
   std::vector<generation::Prompt> whole_;  // of a model that remembers nothing: each row's text so far
   int64_t read_ahead_ = 0;  // tokens of the one row in the last call, where it was next_of; else 0
-  int64_t steps_ = 0;
+  nn::QuantisedMatrices* copies_;
+  int64_t drafted_ = 0;  // tokens that draft() has read since the last call
+  int64_t steps_ = 0, draft_steps_ = 0;
   at::Tensor scores_;  // [rows, vocabulary] float32 on the CPU
 };
 

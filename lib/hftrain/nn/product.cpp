@@ -10,6 +10,7 @@
 #include "hftrain/nn/cpu/bgemm.h"
 #include "hftrain/nn/cpu/narrow_product.h"
 #include "hftrain/nn/cpu/sgemm.h"
+#include "hftrain/nn/quantised_matrices.h"
 #include "hftrain/nn/widened.h"
 
 namespace hftrain::nn {
@@ -114,6 +115,8 @@ at::ScalarType narrower(const at::Tensor& left, const at::Tensor& right) {
 
 void run_narrow(at::Tensor& out, const at::Tensor& left, const at::Tensor& right, const float* bias,
                 bool add) {
+  QuantisedMatrices* quantised = left.size(0) == 1 ? quantised_in_use() : nullptr;
+  if (quantised != nullptr && quantised->multiply(out, left, right, bias, add)) return;
   constexpr int64_t kColumns = 64;  // that a thread gets at least
   const cpu::ProductSize size{left.size(0), right.size(1), left.size(1)};
   const cpu::MatrixView a{left.const_data_ptr<float>(), left.stride(0), 1};

@@ -34,3 +34,35 @@ fault("a guess that a config asks for in vain is not told of",
       "lib/hftrain/plan/resolve_generation.cpp", 'config["prompt_lookup_num_tokens"] != 0', 'config["prompt_lookup_num_tokens"] == 0',
       tests=["plan: guesses ahead that a generation config asks for are told of where evaluation makes none"],
       says=r"has no effect in evaluation")
+
+# Texts that copies of the weights foresee.
+
+fault("what copies of the weights have read stays among what the model remembers",
+      "lib/hftrain/models/text_model.cpp", "cache_.forget(std::exchange(drafted_, 0))", "drafted_ = 0",
+      tests=["models: what copies of the weights have drafted leaves no trace in the scores"],
+      says=r"floats\(drafting")
+
+fault("a draft that is mostly wrong is made at every step",
+      "lib/hftrain/generation/drafts.cpp", "  rest_ = kForesightRest;\n", "",
+      tests=["generation: as much is foreseen as promises most tokens for the time"],
+      says=r"next\(99\) == 0")
+
+fault("what was foreseen is counted as guessed",
+      "lib/hftrain/generation/row_search.cpp", "foreseen_ = draft.empty();", "foreseen_ = false;",
+      tests=["generation: what the model's quicker reading foresees changes no token of any text, nor when it ends"],
+      says=r"drafts\(\) > 0|calls\(\)\.size\(\)|spared")
+
+fault("a product with a copy has the low half of its row left out",
+      "lib/hftrain/nn/cpu/quantised_product.cpp", "_mm512_fmadd_ps(high, _mm512_set1_ps(128), low)", "_mm512_mul_ps(high, _mm512_set1_ps(128))",
+      tests=["nn: products with copies in 8 bits are near the true ones to the edges"],
+      says=r"tolerance\(inner\)")
+
+fault("several rows are multiplied with the copies, too",
+      "lib/hftrain/nn/product.cpp", "left.size(0) == 1 ? quantised_in_use() : nullptr", "quantised_in_use()",
+      tests=["nn: single rows take the copies while that is said, of the model's matrices alone"],
+      says=r"of_two")
+
+fault("copies are made of weights that are read in no time",
+      "apps/hftrain/commands/generate_model.cpp", "int64_t{64} << 20", "int64_t{1}",
+      tests=["apps: copies of weights foresee and change no text"],
+      says=r"unasked only for what takes long to read")
