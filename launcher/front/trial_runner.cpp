@@ -49,6 +49,18 @@ Error no_such_metric(const std::string& metric, const std::string& log, const st
                               : nearest + " It is metric in the file of --search; take another --output_dir");
 }
 
+// One that ended well has failed by its metric: there is none of that name, or its values are no numbers.
+int code_of_failure(const launcher::ExitStatus& status, const report::LogFollower& log) {
+  if (status.signal != 0) return static_cast<int>(ExitCode::kWorkerLost);
+  if (status.code != 0) return status.code;
+  return static_cast<int>(log.has_metric() ? ExitCode::kDiverged : ExitCode::kUsage);
+}
+
+bool has_saved(const launcher::ExitStatus& status) {
+  return status.signal == 0 && (status.code == static_cast<int>(ExitCode::kTerminated) ||
+                                status.code == static_cast<int>(ExitCode::kInterrupted));
+}
+
 // Numbers change no metric's name; another word may decide which there are (predict_with_generate).
 bool decides_names(const search::Parameter& parameter) {
   return std::ranges::any_of(parameter.choices, [](const Json& choice) { return !choice.is_number(); });
@@ -140,21 +152,26 @@ const std::vector<double>& TrialRunner::values_of(int number, bool grows) {
   return log->second.read(is_new || grows);
 }
 
+// It stays as it is, to be gone on with.
+void TrialRunner::leave_running(int number, const launcher::ExitStatus& status) {
+  if (has_saved(status)) return;
+  unsaved_ = true;
+  context_.err << "trial " << number << ": it was stopped before it had saved" << std::endl;
+}
+
 void TrialRunner::record_end(const Running& running, const launcher::ExitStatus& status) {
   const std::vector<double>& values = values_of(running.number, true);
   const std::optional<double> metric = values.empty() ? std::nullopt : std::optional(values.back());
   const bool well = status.signal == 0 && status.code == 0;
   // By the end of its time, say, which is the end of the others', too.
-  const bool stopped_itself = status.signal == 0 && (status.code == static_cast<int>(ExitCode::kTerminated) ||
-                                                     status.code == static_cast<int>(ExitCode::kInterrupted));
-  if (stopped_itself && !running.pruned && stops_ == 0) stop_all(SIGTERM);
+  if (has_saved(status) && !running.pruned && stops_ == 0) stop_all(SIGTERM);
   const bool stopped = !well && stops_ > 0 && !running.pruned;
-  if (stopped) return;  // it stays as it is, to be gone on with
+  if (stopped) return leave_running(running.number, status);
   study_.end(running.number,
              well             ? search::TrialState::kComplete
              : running.pruned ? search::TrialState::kPruned
                               : search::TrialState::kFailed,
-             metric);
+             metric, code_of_failure(status, logs_.at(running.number)));
   const search::Trial& ended = trial(running.number);
   context_.err << "trial " << ended.number << ": " << trial_state_name(ended.state);
   if (ended.metric) context_.err << ", " << study_.specification().metric << ' ' << *ended.metric;
@@ -229,6 +246,7 @@ ExitCode TrialRunner::run_trials() {
     prune();
   }
   if (stops_ == 0) return ExitCode::kDone;
+  if (unsaved_) return ExitCode::kTerminatedUnsaved;
   return last_signal_ == SIGINT ? ExitCode::kInterrupted : ExitCode::kTerminated;
 }
 

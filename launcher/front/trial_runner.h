@@ -22,10 +22,11 @@ class TrialRunner {
               search::Study& study);
 
   // Goes on with interrupted trials, then begins new ones, until all are over: kDone. After a stop signal trials save and leave,
-  // and stay to be gone on with: kInterrupted or kTerminated; after a second one they end at once. A trial that fails does not
-  // end the search; one that ends well without having logged such a metric does, unless another one has or the space holds words,
-  // which may decide what is measured: Error(kUsage). Where the search itself cannot go on (its disk is full, say), trials save and leave before the Error goes on its way. This thread has
-  // to outlive it: children end with it, however it ends.
+  // and stay to be gone on with: kInterrupted or kTerminated, or kTerminatedUnsaved where one of them had not saved; after a
+  // second one they end at once. A trial that fails does not end the search; one that ends well without having logged such a
+  // metric does, unless another one has or the space holds words, which may decide what is measured: Error(kUsage). Where the
+  // search itself cannot go on (its disk is full, say), trials save and leave before the Error goes on its way. This thread has to
+  // outlive it: children end with it, however it ends.
   ExitCode run();
 
  private:
@@ -45,6 +46,7 @@ class TrialRunner {
   // Takes those off the list that are over, and puts their ends on record.
   void collect();
   void let_all_save();
+  void leave_running(int number, const launcher::ExitStatus& status);
   void record_end(const Running& trial, const launcher::ExitStatus& status);
   void prune();
   void handle_signals();
@@ -65,6 +67,7 @@ class TrialRunner {
   std::map<int, report::LogFollower> logs_;  // by trial
   launcher::StopSignals signals_;
   int stops_ = 0, last_signal_ = 0;
+  bool unsaved_ = false;  // a trial was stopped before it had saved
 };
 
 }  // namespace hftrain::front

@@ -193,15 +193,57 @@ def a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are(fix
 
     several = os.path.join(folder, "several")
     text_of_words = "space: {bf16: {choices: [false, true]}}\nmethod: grid\nmetric: acuracy\n"
-    said = run(fixture, words(fixture, several, text_of_words), code=4).stderr
+    said = run(fixture, words(fixture, several, text_of_words), code=2).stderr
     expect(len(read_json(several, "search.json")["trials"]) == 2 and "no trial ended with a metric" in said,
            "a word may decide which metrics there are: every trial is tried", said)
+    again = run(fixture, words(fixture, several, text_of_words), code=2).stderr
+    expect("no trial ended with a metric" in again, "the same code where all trials are over", again)
 
     other = os.path.join(folder, "misspelt")
     said = run(fixture, words(fixture, other, text % "acuracy"), code=2).stderr
     expect("error: there is no metric 'eval_acuracy' in the log of a trial" in said and "eval_accuracy, eval_loss" in said and
            "did you mean eval_accuracy?" in said and f"where: {other}/trial-0/hftrain/log.jsonl" in said, "what is wrong, and what there is", said)
     expect([trial["state"] for trial in read_json(other, "search.json")["trials"]] == ["failed"], "no second trial is spent on it", said)
+
+
+def a_search_goes_on_with_the_flags_that_it_began_with(fixture, folder):
+    output = os.path.join(folder, "out")
+    text = "space: {seed: {choices: [1, 2]}}\nmethod: grid\n"
+    run(fixture, words(fixture, output, text))
+    found = read_json(output, "search.json")
+    expect(found["flags"]["max_steps"] == 4 and "seed" not in found["flags"] and "output_dir" not in found["flags"], "they are on record", found["flags"])
+    for more, why in ((("--max_steps", 8), "max_steps: 4 there, 8 here"), (("--weight_decay", 0.1), "weight_decay: its default there, 0.1 here"),
+                      (("--nproc_per_node", 2), 'nproc_per_node: "1" there, "2" here')):
+        said = run(fixture, words(fixture, output, text, *more), code=2).stderr
+        expect("error: the search in this folder began with other flags" in said and f"why: {why}\n" in said, why, said)
+    run(fixture, words(fixture, output, text, "--dataloader_num_workers", 2, "--logging_steps", 2, "--seed", 9))
+    expect(read_json(output, "search.json") == found, "what trials do not learn by may change", "")
+
+
+def trials_that_all_fail_end_the_search_with_the_code_of_the_first(fixture, folder):
+    for name, text, more, code in (("data", "space: {train_file: {choices: [/nowhere/a.txt, /nowhere/b.txt]}}\nmethod: grid\n", [], 4),
+                                   ("flags", "space: {block_size: {choices: [1024, 2048]}}\nmethod: grid\n", [], 2)):
+        output = os.path.join(folder, name)
+        said = run(fixture, words(fixture, output, text, *more), code=code).stderr
+        trials = read_json(output, "search.json")["trials"]
+        expect([(trial["state"], trial["exit_code"]) for trial in trials] == [("failed", code)] * 2 and "no trial ended with a metric" in said and
+               "look into trial-0.log" in said, f"{name}: {code}", [trials, said])
+
+
+def a_search_that_is_stopped_before_a_trial_saved_says_so(fixture, folder):
+    output = os.path.join(folder, "out")
+    command = words(fixture, output, "space: {seed: {choices: [1]}}\nmethod: grid\n")
+    search = subprocess.Popen([*map(str, command)], env=fixture.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    expect(a_trial_runs(search, output), "a trial has begun", search.poll())
+    search.send_signal(signal.SIGINT)
+    text = search.communicate(timeout=PATIENCE)[1]
+    expect(search.returncode == 10 and "trial 0: it was stopped before it had saved" in text, "10, not 130", [search.returncode, text])
+    expect([trial["state"] for trial in read_json(output, "search.json")["trials"]] == ["running"], "to be gone on with", text)
+    for form in ("--json=true", "--json"):
+        found = json.loads(run(fixture, [*command, form]).stdout)
+        expect([trial["state"] for trial in found["trials"]] == ["complete"], f"the same command with {form} goes on", found)
+    shown = run(fixture, [*command, "--json=false"]).stdout
+    expect("* 0  complete" in shown, "a table without it", shown)
 
 
 def without_a_space_the_trainers_is_searched(fixture, folder):
@@ -216,7 +258,9 @@ def without_a_space_the_trainers_is_searched(fixture, folder):
 
 SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lost_or_run_twice, ctrl_c_lets_trials_save_and_the_same_command_goes_on,
              a_failed_trial_is_a_row_and_asha_stops_early, trials_save_where_the_search_cannot_go_on, mistakes_are_told_before_the_first_trial,
-             a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are, without_a_space_the_trainers_is_searched]
+             a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are, without_a_space_the_trainers_is_searched,
+             a_search_goes_on_with_the_flags_that_it_began_with, trials_that_all_fail_end_the_search_with_the_code_of_the_first,
+             a_search_that_is_stopped_before_a_trial_saved_says_so]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

@@ -63,6 +63,43 @@ TEST_CASE("a trial without a finite metric has failed, and pruned ones are not t
   CHECK(table_of(study).find("* 3  complete  eval_loss 4") != std::string::npos);
 }
 
+TEST_CASE("a search goes on with the flags that it began with, and names those that differ", "[search]") {
+  const TemporaryDirectory folder;
+  const Json flags = {{"max_steps", 4}, {"learning_rate", 0.1}};
+  Study(five_random(), folder / "s", flags).begin();
+  CHECK(read_json_file(folder / "s/search.json")["flags"] == flags);
+  CHECK(Study(five_random(), folder / "s", flags).trials().size() == 1);
+  const auto refused = [&](const Json& others, const std::string& why) {
+    CHECK_REFUSED(Study(five_random(), folder / "s", others), why);
+  };
+  refused({{"max_steps", 5}, {"learning_rate", 0.1}}, "why: max_steps: 4 there, 5 here\n");
+  refused(Json::object({{"max_steps", 4}}), "why: learning_rate: 0.1 there, its default here\n");
+  refused({{"max_steps", 4}, {"learning_rate", 0.1}, {"seed", 7}}, "why: seed: its default there, 7 here\n");
+  Json written = read_json_file(folder / "s/search.json");
+  written.erase("flags");  // of an earlier version
+  write_file_atomically(folder / "s/search.json", dump_json(written));
+  CHECK(Study(five_random(), folder / "s", flags).trials().size() == 1);
+  written["flags"] = 5;
+  write_file_atomically(folder / "s/search.json", dump_json(written));
+  refused(flags, "its flags are no mapping");
+}
+
+TEST_CASE("the code of a trial that failed is kept, and the first of them known", "[search]") {
+  const TemporaryDirectory folder;
+  Study study(five_random(), folder / "s");
+  CHECK(study.first_failed() == nullptr);
+  study.end(*study.begin(), TrialState::kComplete, 1.0, 8);
+  CHECK(study.first_failed() == nullptr);
+  study.end(*study.begin(), TrialState::kComplete, NAN, 8);
+  study.end(*study.begin(), TrialState::kFailed, std::nullopt, 2);
+  const Study again(five_random(), folder / "s");
+  REQUIRE(again.first_failed() != nullptr);
+  CHECK(again.first_failed()->number == 1);
+  CHECK(again.first_failed()->exit_code == 8);
+  CHECK(again.trials()[2].exit_code == 2);
+  CHECK_FALSE(again.document()["trials"][0].contains("exit_code"));
+}
+
 TEST_CASE("another search in the folder is refused, a damaged one named", "[search]") {
   const TemporaryDirectory folder;
   Study(five_random(), folder / "s").begin();

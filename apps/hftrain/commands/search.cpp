@@ -20,6 +20,7 @@
 #include "hftrain/search/study.h"
 #include "hftrain/storage/run_directory.h"
 #include "launcher/front/inputs.h"
+#include "launcher/front/trial_flags.h"
 #include "launcher/front/trial_runner.h"
 
 namespace hftrain::app {
@@ -50,8 +51,7 @@ constexpr const char* kSearchUsage =
 
 struct SearchRequest {
   std::string file;
-  bool json = false;
-  std::vector<std::string> flags;  // of every trial
+  std::vector<std::string> flags;  // of every trial, and --json in any of its forms
 };
 
 Error no_file() {
@@ -69,8 +69,6 @@ SearchRequest read_words(const std::vector<std::string>& words) {
       request.file = words[++i];
     } else if (words[i].starts_with(kName)) {
       request.file = words[i].substr(kName.size());
-    } else if (words[i] == "--json") {
-      request.json = true;
     } else {
       request.flags.push_back(words[i]);
     }
@@ -144,14 +142,25 @@ std::vector<std::string> gpus_of(const front::Inputs& inputs) {
   return gpus;
 }
 
-void show_trials(const CommandContext& context, const SearchRequest& request, const search::Study& study) {
-  if (request.json) {
+void show_trials(const CommandContext& context, bool json, const search::Study& study) {
+  if (json) {
     context.out << dump_json(study.document()) << '\n';
     return;
   }
   context.out << table_of(study);
   if (const search::Trial* best = study.best())
     context.out << "best: trial " << best->number << " in " << best->folder << '\n';
+}
+
+// As the first trial that failed, since the others have its flags.
+Error nothing_found(const search::Study& study, const std::string& output_dir) {
+  const search::Trial* const failed = study.first_failed();
+  const int code = failed == nullptr ? 0 : failed->exit_code.value_or(0);
+  const std::string log = "trial-" + std::to_string(failed == nullptr ? 0 : failed->number) + ".log";
+  return Error(code == 0 ? ExitCode::kData : static_cast<ExitCode>(code), "no trial ended with a metric")
+      .where(output_dir + "/search.json")
+      .why("each failed, or logged no finite " + study.specification().metric)
+      .hint("look into " + log + " there; evaluations need --eval_strategy, or --do_train and --do_eval");
 }
 
 }  // namespace
@@ -161,22 +170,22 @@ ExitCode run_search(const CommandContext& context) {
     if (context.arguments.empty()) throw no_file();
     return ExitCode::kDone;
   }
-  const SearchRequest request = read_words(context.arguments);
+  SearchRequest request = read_words(context.arguments);
   search::Specification specification =
       search::read_specification(read_file(request.file, ExitCode::kUsage), request.file);
   check_names(specification.space, request.file);
   const front::Inputs inputs =
       front::gather_machine(check_ends(context, request, specification.space), context.environment);
+  const bool json = inputs.parsed.actions.json;
+  if (json) request.flags.emplace_back("--json=false");  // the search's own; of a trial it would be refused
   ::signal(SIGPIPE, SIG_IGN);
   const storage::RunLock lock(inputs.output_dir);
-  search::Study study(std::move(specification), inputs.output_dir);
+  Json flags = front::common_flags(inputs.parsed, specification.space);
+  search::Study study(std::move(specification), inputs.output_dir, std::move(flags));
   const ExitCode code = front::TrialRunner(context, request.flags, gpus_of(inputs), study).run();
-  show_trials(context, request, study);
+  show_trials(context, json, study);
   if (code != ExitCode::kDone || study.best() != nullptr) return code;
-  throw Error(ExitCode::kData, "no trial ended with a metric")
-      .where(inputs.output_dir + "/search.json")
-      .why("each failed, or logged no " + study.specification().metric)
-      .hint("look into trial-0.log there; evaluations need --eval_strategy, or --do_train and --do_eval");
+  throw nothing_found(study, inputs.output_dir);
 }
 
 }  // namespace hftrain::app

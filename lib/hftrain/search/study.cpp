@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
 #include "hftrain/search/sampler.h"
 
 namespace hftrain::search {
@@ -17,11 +19,13 @@ constexpr std::array<std::pair<TrialState, const char*>, 4> kStates = {{{TrialSt
                                                                         {TrialState::kFailed, "failed"}}};
 
 Json to_json_value(const Trial& trial) {
-  return {{"number", trial.number},
-          {"parameters", trial.parameters},
-          {"state", trial_state_name(trial.state)},
-          {"metric", trial.metric ? Json(*trial.metric) : Json()},
-          {"folder", trial.folder}};
+  Json value = {{"number", trial.number},
+                {"parameters", trial.parameters},
+                {"state", trial_state_name(trial.state)},
+                {"metric", trial.metric ? Json(*trial.metric) : Json()},
+                {"folder", trial.folder}};
+  if (trial.exit_code) value["exit_code"] = *trial.exit_code;
+  return value;
 }
 
 Error damaged(const std::string& path, const std::string& why) {
@@ -43,12 +47,41 @@ Trial read_trial(const Json& written, int number, const std::string& path) {
     trial.parameters = written.at("parameters");
     trial.folder = written.at("folder").get<std::string>();
     if (written.at("metric").is_number()) trial.metric = written.at("metric").get<double>();
+    if (written.contains("exit_code")) trial.exit_code = written.at("exit_code").get<int>();
   } catch (const Json::exception& error) {
     throw damaged(path, error.what());
   }
   if (trial.number != number || !trial.parameters.is_object())
     throw damaged(path, "a trial is out of its place");
   return trial;
+}
+
+// A line per flag: "max_steps: 100 there, its default here".
+std::vector<std::string> differing_flags(const Json& saved, const Json& present) {
+  std::set<std::string> names;
+  for (const Json* flags : {&saved, &present}) {
+    for (const auto& [name, value] : flags->items()) names.insert(name);
+  }
+  const auto shown = [](const Json& flags, const std::string& name) {
+    return flags.contains(name) ? dump_json(flags[name], -1) : "its default";
+  };
+  std::vector<std::string> lines;
+  for (const std::string& name : names) {
+    const std::string there = shown(saved, name), here = shown(present, name);
+    if (there != here) lines.push_back(name + ": " + there + " there, " + here + " here");
+  }
+  return lines;
+}
+
+// Trials with other flags are no trials of one search: the best of them would be that of its flags.
+void require_same_flags(const Json& saved, const Json& present, const std::string& path) {
+  if (!saved.is_object()) throw damaged(path, "its flags are no mapping");
+  const std::vector<std::string> different = differing_flags(saved, present);
+  if (different.empty()) return;
+  throw Error(ExitCode::kUsage, "the search in this folder began with other flags")
+      .where(path)
+      .why(join(different, "; "))
+      .hint("another --output_dir, or the flags that this search began with");
 }
 
 }  // namespace
@@ -60,8 +93,8 @@ const char* trial_state_name(TrialState state) {
   return "?";
 }
 
-Study::Study(Specification specification, std::string folder)
-    : specification_(std::move(specification)), folder_(std::move(folder)) {
+Study::Study(Specification specification, std::string folder, Json flags)
+    : specification_(std::move(specification)), folder_(std::move(folder)), flags_(std::move(flags)) {
   load();
 }
 
@@ -77,6 +110,7 @@ void Study::load() {
         .why("method, metric, seed or space are not those of --search")
         .hint("another --output_dir, or the file that this search began with");
   }
+  if (written.contains("flags")) require_same_flags(written["flags"], flags_, path);
   for (const Json& trial : written["trials"])
     trials_.push_back(read_trial(trial, static_cast<int>(trials_.size()), path));
   for (Trial& trial : trials_) trial.folder = folder_of(trial.number);  // wherever the search was moved
@@ -103,15 +137,17 @@ std::optional<int> Study::begin() {
                      .parameters = std::move(*parameters),
                      .state = TrialState::kRunning,
                      .metric = std::nullopt,
+                     .exit_code = std::nullopt,
                      .folder = folder_of(number)});
   save();
   return number;
 }
 
-void Study::end(int number, TrialState state, std::optional<double> metric) {
+void Study::end(int number, TrialState state, std::optional<double> metric, std::optional<int> exit_code) {
   Trial& trial = trials_.at(static_cast<size_t>(number));
   trial.metric = metric && std::isfinite(*metric) ? metric : std::nullopt;
   trial.state = state == TrialState::kComplete && !trial.metric ? TrialState::kFailed : state;
+  if (trial.state == TrialState::kFailed) trial.exit_code = exit_code;
   save();
 }
 
@@ -126,12 +162,18 @@ const Trial* Study::best() const {
   return best;
 }
 
+const Trial* Study::first_failed() const {
+  const auto found = std::ranges::find(trials_, TrialState::kFailed, &Trial::state);
+  return found == trials_.end() ? nullptr : &*found;
+}
+
 Json Study::document() const {
   Json trials = Json::array();
   for (const Trial& trial : trials_) trials.push_back(to_json_value(trial));
   const Trial* const found = best();
   return {{"schema", 1},
           {"search", specification_.identity()},
+          {"flags", flags_},
           {"trials", std::move(trials)},
           {"best", found == nullptr ? Json() : to_json_value(*found)}};
 }

@@ -22,14 +22,18 @@ struct Trial {
   Json parameters = Json::object();  // flag -> value
   TrialState state = TrialState::kRunning;
   std::optional<double> metric;
+  // Of one that has failed: what its run ended with or, where that ended well, the code of what is wrong with its metric. Unset in a
+  // search.json of an earlier version.
+  std::optional<int> exit_code;
   std::string folder;  // its run's output folder
 };
 
 class Study {
  public:
-  // Of `folder`, whose search.json it goes on from when there is one. Error(kUsage) when that is of another search, or no
-  // search.json; Error(kData) when it is damaged.
-  Study(Specification specification, std::string folder);
+  // Of `folder`, whose search.json it goes on from when there is one. `flags`: what all trials have in common, by name; an earlier
+  // version has recorded none. Error(kUsage) when the search there is another one or its trials have other flags; Error(kData) when
+  // it is damaged.
+  Study(Specification specification, std::string folder, Json flags = Json::object());
 
   const Specification& specification() const { return specification_; }
   const std::vector<Trial>& trials() const { return trials_; }
@@ -37,11 +41,13 @@ class Study {
   std::vector<int> interrupted() const;
   // A further trial, running, or nothing: all were begun. Saved when it returns, so that none is run twice.
   std::optional<int> begin();
-  // Saved when it returns.
-  void end(int number, TrialState state, std::optional<double> metric);
+  // Saved when it returns. `exit_code`: of Trial, should it have failed.
+  void end(int number, TrialState state, std::optional<double> metric,
+           std::optional<int> exit_code = std::nullopt);
 
   // By the metric, of those that are complete.
   const Trial* best() const;
+  const Trial* first_failed() const;
   // search.json, and `--json`.
   Json document() const;
 
@@ -52,6 +58,7 @@ class Study {
 
   Specification specification_;
   std::string folder_;
+  Json flags_;
   std::vector<Trial> trials_;
 };
 

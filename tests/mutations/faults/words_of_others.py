@@ -124,3 +124,25 @@ fault("a best model of the folder before is looked for in the new one",
       "lib/hftrain/trainer/saving.cpp", "state_.best_step == start_step_ && !plan_.saving.resume_from.empty();", "false;",
       tests=["runs: a run keeps: a best model of the folder before is named where it lies"],
       says=r"the checkpoint that is there|FileNotFoundError")
+
+fault("a search goes on with other flags than it began with",
+      "lib/hftrain/search/study.cpp", "if (different.empty()) return;", "if (different.size() < 100) return;",
+      tests=["search: a search goes on with the flags that it began with, and names those that differ",
+             "runs: search: a search goes on with the flags that it began with"],
+      says=r"there, 5 here|ends with 2")
+
+fault("a search whose trials all fail ends as if its data were wrong",
+      "apps/hftrain/commands/search.cpp", "code == 0 ? ExitCode::kData : static_cast<ExitCode>(code)", "code > 1000 ? static_cast<ExitCode>(code) : ExitCode::kData",
+      tests=["runs: search: trials that all fail end the search with the code of the first",
+             "runs: search: a metric is found without its prefix and missed with the names there are"],
+      says=r"ends with 2")
+
+fault("a search that is stopped says that its trial has saved, whatever that did",
+      "launcher/front/trial_runner.cpp", "if (unsaved_) return ExitCode::kTerminatedUnsaved;", "",
+      tests=["runs: search: a search that is stopped before a trial saved says so"],
+      says=r"10, not 130")
+
+fault("--json of a search goes to its trials",
+      "apps/hftrain/commands/search.cpp", 'if (json) request.flags.emplace_back("--json=false");', "",
+      tests=["runs: search: a search that is stopped before a trial saved says so", "runs: search: a grid is tried and the best named"],
+      says=r"ends with 0")
