@@ -137,11 +137,8 @@ class Gatherer {
   // Whoever knows the secret may come from anywhere. Without one only the job's own interface is open.
   std::vector<std::string> addresses(const JobKey& key) const {
     const Membership& membership = spec_.membership;
-    if (!membership.local_address.empty()) return {membership.local_address};
-    if (!key.empty()) return {};
-    std::string why;
-    std::vector<std::string> chosen = addresses_to_listen_at(
-        membership.master_host, addresses_of(membership.master_host, why), own_addresses());
+    std::vector<std::string> chosen = meeting_addresses(membership, !key.empty());
+    if (!membership.local_address.empty() || !key.empty()) return chosen;
     if (chosen.empty()) throw no_address();
     if (!any_from_outside(chosen)) return chosen;
     notice_("this job has no secret: node 0 listens only at " + join(chosen, ", ") + " port " +
@@ -465,6 +462,14 @@ Error stopped_early(int signal, const std::string& during) {
       .where("before training, on " + machine::host_name())
       .why("no rank was running")
       .hint("start it again; an earlier run in the output folder is as it was");
+}
+
+std::vector<std::string> meeting_addresses(const Membership& membership, bool has_secret) {
+  if (!membership.local_address.empty()) return {membership.local_address};
+  if (has_secret) return {};
+  std::string why;
+  return addresses_to_listen_at(membership.master_host, addresses_of(membership.master_host, why),
+                                own_addresses());
 }
 
 Gathering gather_agents(MeetingSpec spec, StopSignals& signals, const NoticeSink& notice) {

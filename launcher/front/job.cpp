@@ -48,6 +48,12 @@ class Mark {
   std::string path_, text_;
 };
 
+void warn_of_taken_port(const Error& error, const std::string& instead, reporting::Console& console) {
+  const Diagnostic& taken = error.diagnostics().front();
+  console.message(LogLevel::kWarning,
+                  taken.what + ": " + taken.why + "; the ranks meet at " + instead + " instead");
+}
+
 int node_of(int agent, const plan::RunPlan& plan) {
   for (const plan::RankPlan& rank : plan.ranks.ranks) {
     if (rank.agent == agent) return rank.node;
@@ -204,10 +210,8 @@ launcher::Rendezvous Job::bind_here() const {
   try {
     return launcher::bind_rendezvous(port);
   } catch (const Error& error) {
-    const Diagnostic& taken = error.diagnostics().front();
     launcher::Rendezvous free = launcher::bind_rendezvous();
-    console_.message(LogLevel::kWarning, taken.what + ": " + taken.why + "; the ranks meet at port " +
-                                             std::to_string(free.port) + " instead");
+    warn_of_taken_port(error, "port " + std::to_string(free.port), console_);
     return free;
   }
 }
@@ -240,6 +244,16 @@ void Job::end(ExitCode code, const std::string& line, const Json& summary) {
 
 void Job::refuse(const Error& error) {
   if (!alone()) hub_->refuse_all(error);
+}
+
+int port_of_plan(int port, reporting::Console& console) {
+  try {
+    launcher::bind_rendezvous(port);
+    return port;
+  } catch (const Error& error) {
+    warn_of_taken_port(error, "a free port", console);
+    return 0;
+  }
 }
 
 ExitCode abort_job(const CommandContext& context, const Inputs& inputs,

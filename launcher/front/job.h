@@ -77,6 +77,9 @@ class Job {
   std::unique_ptr<launcher::AnswerPort> answer_port_;  // until the network was checked
 };
 
+// For a dry run of one machine: the given port, or 0, a free one, where the run could not have it, which is told.
+int port_of_plan(int port, reporting::Console& console);
+
 // A front program that would lead but cannot: says why, and tells those that come within seconds, so that
 // they end for this reason instead of looking for it. Returns the code of `failure`.
 ExitCode abort_job(const CommandContext& context, const Inputs& inputs,

@@ -63,6 +63,16 @@ void check_local_address(const launcher::Membership& membership) {
   launcher::listen_at({membership.local_address}, 0, "--local_addr " + membership.local_address);
 }
 
+void check_meeting_port(const Inputs& inputs, const launcher::Membership& membership) {
+  const bool fixed = membership.agents > 1 && membership.meeting == launcher::Meeting::kFixedAddress;
+  // Names are looked up only where it matters: one that is not known here may take its time.
+  if (!fixed || !membership.leads() || !launcher::is_listened_at(membership.master_port)) return;
+  const bool has_secret = !secret_of(inputs).empty();
+  const std::vector<std::string> addresses = launcher::meeting_addresses(membership, has_secret);
+  if (has_secret || !addresses.empty())
+    launcher::listen_at(addresses, membership.master_port, "--master_port");
+}
+
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
                                              const launcher::Membership& membership) {
   if (membership.agents == 1) return {};

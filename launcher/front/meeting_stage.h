@@ -20,6 +20,8 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
 void check_secret(const Inputs& inputs, const launcher::Membership& membership);
 // For a dry run: throws as the meeting does where --local_addr is no address of this machine.
 void check_local_address(const launcher::Membership& membership);
+// For a dry run: throws as the meeting does where this agent is to listen at a given port that is taken.
+void check_meeting_port(const Inputs& inputs, const launcher::Membership& membership);
 // For a dry run: the agents of the job, all taken to be like this one.
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
                                              const launcher::Membership& membership);

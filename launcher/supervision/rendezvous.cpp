@@ -83,6 +83,10 @@ Error cannot_listen(int port, int error_number, const std::string& flag) {
   return error;
 }
 
+bool is_listened_at(int port) {
+  return !listening_inodes(port).empty();
+}
+
 std::string port_holder(int port) {
   const std::set<std::string> sockets = listening_inodes(port);
   if (sockets.empty()) return "";

@@ -23,6 +23,8 @@ Rendezvous bind_rendezvous(int port = 0);
 // nowhere else.
 Rendezvous bind_rendezvous_at(const std::set<std::string>& addresses);
 
+// Whether anybody listens on this port of this machine, at whatever address.
+bool is_listened_at(int port);
 // "pid 4242 (some command)" for the process listening on a local TCP port; empty when it cannot be seen.
 std::string port_holder(int port);
 // The error of a port that cannot be listened on; `flag` is where it came from. Port 0: there is none that is free.

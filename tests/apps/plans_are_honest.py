@@ -4,6 +4,7 @@ a folder that is in use, output that cannot be written; and what one launcher's 
 import fcntl
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -89,8 +90,8 @@ def given_port(fixture, flags):
     plan = call(fixture, ["plan", *flags, "--json", "--master_port", "29555"])
     ports = [worker["env"]["MASTER_PORT"] for worker in json.loads(plan.stdout)["workers"]] if plan.returncode == 0 else []
     check("a port that is given is that of every worker", ports == ["29555", "29555"], plan.stdout[-600:] + plan.stderr)
-    several = call(fixture, ["plan", *flags, "--json", "--master_addr", "127.0.0.1", "--master_port", "29555"],
-                   {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"})
+    first = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+    several = call(fixture, ["plan", *flags, "--json", "--master_addr", "127.0.0.1", "--master_port", "29555"], first)
     found = [worker["env"]["MASTER_PORT"] for worker in json.loads(several.stdout)["workers"]] if several.returncode == 0 else []
     check("where several programs meet there it is not the ranks'", found and "29555" not in found, several.stdout[-600:] + several.stderr)
 
@@ -102,6 +103,21 @@ def of_launcher(rank):
 
 
 def beside_the_first(fixture, flags):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        at = ["--master_addr", "127.0.0.1", "--master_port", port]
+        plan = call(fixture, ["plan", *flags, "--json", "--master_port", port])
+        ports = [worker["env"]["MASTER_PORT"] for worker in json.loads(plan.stdout)["workers"]] if plan.returncode == 0 else []
+        check("a plan says that its port is taken, and that ranks meet elsewhere", ports == ["0", "0"] and
+              f"warning: cannot listen on port {port}: it is in use by pid {os.getpid()}" in plan.stderr and
+              "the ranks meet at a free port instead" in plan.stderr, plan.stdout[-600:] + plan.stderr)
+        for name, words, told in (("started by ranks", at, first), ("of several machines", [*at, "--nnodes", "2", "--node_rank", "0"], {})):
+            ends = [call(fixture, [*command, *flags, *words], told) for command in (["plan"], [])]
+            check(f"plan and run of a job {name} are refused a port that is taken", all(
+                end.returncode == 3 and f"error: cannot listen on port {port}\n  where: --master_port" in end.stderr for end in ends),
+                "".join(f"{end.returncode} {end.stderr}" for end in ends))
+        other = call(fixture, ["plan", *flags, *at, "--nnodes", "2", "--node_rank", "1"])
+        check("another machine than the first listens at no port", other.returncode == 0, other.stderr)
     """The first process of all shows the plan, that of another machine what would end the run there; those beside them leave it
     to these: they would read all data again, and a launcher that sees one fail ends the others."""
     for more, code in (([], 0), (["--block_size", "4096"], 2), (["--tokenizer_name", os.path.join(fixture.folder, "none")], 4)):

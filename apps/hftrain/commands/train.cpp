@@ -118,6 +118,7 @@ std::string host_of_node_0(const launcher::Membership& membership) {
   const bool named_here = membership.agents > 1 && membership.leads() && !membership.local_address.empty();
   return named_here ? membership.local_address : membership.master_host;
 }
+    check_meeting_port(inputs, membership);
 
 // `hosts`: of a job that a host file starts, else null.
 ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
@@ -141,8 +142,10 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
   launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
   const std::string host = host_of_node_0(membership);
   if (!host.empty() && plan.ranks.nodes > 1) launch.master_address = host;
-  if (membership.agents == 1 && plan.ranks.nodes == 1 && inputs.parsed.origins.is_given("master_port"))
-    launch.master_port = static_cast<int>(inputs.parsed.arguments.launch.master_port);
+  if (membership.agents == 1 && plan.ranks.nodes == 1 && inputs.parsed.origins.is_given("master_port")) {
+    const int port = static_cast<int>(inputs.parsed.arguments.launch.master_port);
+    launch.master_port = starts_here ? port_of_plan(port, console) : port;
+  }
   std::vector<launcher::WorkerSpec> workers = launcher::local_workers(plan.ranks, launch);
   if (!inputs.other_machines) {
     const std::string bound = bind_workers(inputs.parsed, inputs.topology, plan.ranks, workers);

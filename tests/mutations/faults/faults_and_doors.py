@@ -66,7 +66,7 @@ fault("what a follower says serves as the leader's proof",
       says=r"Side::kLeader.*!=.*Side::kFollower")
 
 fault("without a secret the port is open at every address",
-      "launcher/control/meeting.cpp", "if (!key.empty()) return {};", "if (!key.empty() || key.empty()) return {};",
+      "launcher/control/meeting.cpp", "if (has_secret) return {};", 'return has_secret ? std::vector<std::string>() : std::vector<std::string>{"0.0.0.0"};',
       tests=["launcher: without a secret a job's port is open at the address of its name alone",
              "runs: machines: strangers at the port of a run are refused"],
       says=r"CHECK_FALSE\( connect_to|address of --master_addr alone")
