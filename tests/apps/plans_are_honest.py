@@ -73,17 +73,26 @@ def full(fixture, flags):
 
 
 def once(fixture, flags):
+    no_plugin = ["--plugin", os.path.join(fixture.folder, "none.so"), "--task", "bogus", "--print_config"]
     for rank, lines in ((0, 1), (1, 0)):
-        run = call(fixture, ["plan", *flags, "--lerning_rate", "1"],
-                   {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2",
-                    "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"})
-        printed = call(fixture, [*flags, "--print_config", "minimal"],
-                       {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2",
-                        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"})
-        check(f"rank {rank} prints {'the' if lines else 'no'} configuration", printed.returncode == 0 and
-              printed.stdout.count("block_size: 64") == lines, printed.stdout + printed.stderr)
-        check(f"rank {rank} of two on a machine says {'what is' if lines else 'nothing of a'} mistyped flag",
-              run.returncode == 2 and run.stderr.count("--lerning_rate") == lines, run.stderr)
+        told = {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2",
+                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+        for command in ([], ["prepare"]):
+            printed = call(fixture, [*command, *flags, "--print_config", "minimal"], told)
+            check(f"rank {rank} prints {'the' if lines else 'no'} configuration", printed.returncode == 0 and
+                  printed.stdout.count("block_size: 64") == lines, printed.stdout + printed.stderr)
+            refused = call(fixture, [*command, *flags, *no_plugin], told)
+            check(f"rank {rank} says {'once' if lines else 'nothing of'} what no plug-in can be asked", refused.returncode == 2 and
+                  refused.stderr.count("error: ") == lines, refused.stderr)
+        for command in ("plan", "prepare"):
+            run = call(fixture, [command, *flags, "--lerning_rate", "1"], told)
+            check(f"rank {rank} of two on a machine says {'what is' if lines else 'nothing of a'} mistyped flag",
+                  run.returncode == 2 and run.stderr.count("--lerning_rate") == lines, run.stderr)
+        for more in (["--json", "--dry_run"], ["--dry_run"], ["--json"]):
+            prepared = call(fixture, ["prepare", *flags, *more], told)
+            answers = [line for line in prepared.stdout.splitlines() if line.strip().startswith(("train:", '"train":'))]
+            check(f"rank {rank} says {'once' if lines else 'nothing of'} what it prepares with {' '.join(more)}",
+                  prepared.returncode == 0 and len(answers) == lines, prepared.stdout + prepared.stderr)
 
 
 def given_port(fixture, flags):
@@ -94,15 +103,6 @@ def given_port(fixture, flags):
     several = call(fixture, ["plan", *flags, "--json", "--master_addr", "127.0.0.1", "--master_port", "29555"], first)
     found = [worker["env"]["MASTER_PORT"] for worker in json.loads(several.stdout)["workers"]] if several.returncode == 0 else []
     check("where several programs meet there it is not the ranks'", found and "29555" not in found, several.stdout[-600:] + several.stderr)
-
-
-def of_launcher(rank):
-    """The environment of a process of two machines with two each."""
-    return {"RANK": str(rank), "WORLD_SIZE": "4", "LOCAL_RANK": str(rank % 2), "LOCAL_WORLD_SIZE": "2",
-            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
-
-
-def beside_the_first(fixture, flags):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         at = ["--master_addr", "127.0.0.1", "--master_port", port]
@@ -118,6 +118,15 @@ def beside_the_first(fixture, flags):
                 "".join(f"{end.returncode} {end.stderr}" for end in ends))
         other = call(fixture, ["plan", *flags, *at, "--nnodes", "2", "--node_rank", "1"])
         check("another machine than the first listens at no port", other.returncode == 0, other.stderr)
+
+
+def of_launcher(rank):
+    """The environment of a process of two machines with two each."""
+    return {"RANK": str(rank), "WORLD_SIZE": "4", "LOCAL_RANK": str(rank % 2), "LOCAL_WORLD_SIZE": "2",
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+
+
+def beside_the_first(fixture, flags):
     """The first process of all shows the plan, that of another machine what would end the run there; those beside them leave it
     to these: they would read all data again, and a launcher that sees one fail ends the others."""
     for more, code in (([], 0), (["--block_size", "4096"], 2), (["--tokenizer_name", os.path.join(fixture.folder, "none")], 4)):

@@ -5,11 +5,11 @@
 #include "command.h"
 #include "hftrain/arguments/help.h"
 #include "hftrain/arguments/other_machines.h"
-#include "hftrain/arguments/print_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "launcher/front/data_stage.h"
 #include "launcher/front/inputs.h"
+#include "launcher/front/job_answer.h"
 #include "launcher/front/run_console.h"
 #include "launcher/front/stop_flag.h"
 
@@ -62,7 +62,12 @@ void describe_only(const data::PrepareRequest& request, bool json, const Command
 }  // namespace
 
 ExitCode run_prepare(const CommandContext& context) {
-  arguments::ParseOutcome parsed = arguments::parse_arguments(context.arguments, context.environment);
+  arguments::ParseOutcome parsed;
+  try {
+    parsed = arguments::parse_arguments(context.arguments, context.environment);
+  } catch (const arguments::InvalidArguments& invalid) {
+    return refuse_once(invalid, context.environment);
+  }
   const arguments::Actions actions = parsed.actions;
   if (actions.help || actions.help_all) {
     context.out << "usage: hftrain prepare [--config FILE] [FLAGS] [--json]\n"
@@ -75,11 +80,7 @@ ExitCode run_prepare(const CommandContext& context) {
     context.out << "hftrain " << HFTRAIN_VERSION << '\n';
     return ExitCode::kDone;
   }
-  if (actions.print_config) {
-    require_task(parsed);
-    context.out << arguments::print_config(parsed, *actions.print_config);
-    return ExitCode::kDone;
-  }
+  if (actions.print_config) return answer_print_config(parsed, context);
   arguments::require_this_machine(parsed);
   if (parsed.arguments.data.streaming)
     throw Error(ExitCode::kUsage, "a stream is not prepared")
@@ -88,10 +89,11 @@ ExitCode run_prepare(const CommandContext& context) {
         .hint("leave --streaming out here, or train with it and prepare nothing");
   reporting::Console console(context.err, console_style(parsed.arguments, context));
   show(parsed.notes, console);
+  const bool answers = answers_for_job(parsed, context.environment);
   const Inputs inputs = gather_inputs(std::move(parsed), context.environment);
   const data::PrepareRequest request = prepare_request(inputs);
   if (actions.dry_run) {
-    describe_only(request, actions.json, context);
+    if (answers) describe_only(request, actions.json, context);
     return ExitCode::kDone;
   }
   const auto prepared = prepare_data(request, console);
@@ -104,7 +106,7 @@ ExitCode run_prepare(const CommandContext& context) {
         .hint("the same command prepares them");
   }
   console.line("in " + prepared->folder);
-  if (actions.json) context.out << dump_json(document_of(*prepared)) << std::endl;
+  if (actions.json && answers) context.out << dump_json(document_of(*prepared)) << std::endl;
   return ExitCode::kDone;
 }
 

@@ -11,7 +11,6 @@
 #include "hftrain/arguments/help.h"
 #include "hftrain/arguments/import/visible_gpus.h"
 #include "hftrain/arguments/other_machines.h"
-#include "hftrain/arguments/print_config.h"
 #include "hftrain/base/caught_error.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
@@ -28,6 +27,7 @@
 #include "launcher/front/hub_target.h"
 #include "launcher/front/inputs.h"
 #include "launcher/front/job.h"
+#include "launcher/front/job_answer.h"
 #include "launcher/front/launch_stage.h"
 #include "launcher/front/meeting_stage.h"
 #include "launcher/front/output_stage.h"
@@ -71,19 +71,9 @@ void print_plan_help(const CommandContext& context, bool all) {
       << arguments::help_text(all);
 }
 
-// Of several that one launcher has started the first alone: their answers would be one text.
-bool answers_here(const arguments::ParseOutcome& parsed, const CommandContext& context) {
-  try {
-    const launcher::Membership membership =
-        launcher::find_membership(parsed.arguments.launch, context.environment, 0, parsed.origins);
-    return membership.leads() || membership.variables.empty();
-  } catch (const Error&) {
-    return true;  // a configuration that cannot run is printed, too
-  }
-}
-
-// True when the command line asked for a text instead of a run.
-bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext& context, HelpText help) {
+// What the command line asked for instead of a run, if it did; answered.
+std::optional<ExitCode> answer_question(const arguments::ParseOutcome& parsed, const CommandContext& context,
+                                        HelpText help) {
   const arguments::Actions& asked = parsed.actions;
   if (asked.help || asked.help_all) {
     help(context, asked.help_all);
@@ -92,15 +82,11 @@ bool answer_question(const arguments::ParseOutcome& parsed, const CommandContext
   } else if (arguments::other_machines(parsed) == "list") {
     context.out << (asked.json ? dump_json(plan::gpu_models_document()) + '\n' : plan::describe_gpu_models());
   } else if (asked.print_config) {
-    require_task(parsed);
-    if (!answers_here(parsed, context))
-      context.err << "note: the first process of this job prints the configuration\n";
-    else
-      context.out << arguments::print_config(parsed, *asked.print_config);
+    return answer_print_config(parsed, context);
   } else {
-    return false;
+    return std::nullopt;
   }
-  return true;
+  return ExitCode::kDone;
 }
 
 // Where the run pushes to, as its arguments and this machine say it; the Hub itself is not asked.
@@ -118,7 +104,6 @@ std::string host_of_node_0(const launcher::Membership& membership) {
   const bool named_here = membership.agents > 1 && membership.leads() && !membership.local_address.empty();
   return named_here ? membership.local_address : membership.master_host;
 }
-    check_meeting_port(inputs, membership);
 
 // `hosts`: of a job that a host file starts, else null.
 ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
@@ -133,6 +118,7 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
   if (starts_here) {
     check_secret(inputs, membership);
     check_local_address(membership);
+    check_meeting_port(inputs, membership);
   }
   if (membership.leads()) named_target(inputs, plan.do_train, starts_here, console);
   const ResumeDecision decision = decide_resume(inputs, plan);
@@ -324,10 +310,8 @@ ExitCode refuse(const CommandContext& context, const arguments::ParseOutcome& re
     throw Error(error);  // the membership is among the mistakes
   }
   const arguments::Actions& asked = inputs.parsed.actions;
-  if (asked.dry_run || asked.print_config || membership.meeting != launcher::Meeting::kFixedAddress) {
-    if (launcher::speaks_first(context.environment)) throw Error(error);
-    return error.code();
-  }
+  if (asked.dry_run || asked.print_config || membership.meeting != launcher::Meeting::kFixedAddress)
+    return refuse_once(error, context.environment);
   reporting::Console console(context.err, console_style(inputs.parsed.arguments, context));
   return membership.leads() ? abort_job(context, inputs, membership, error)
                             : decline(context, inputs, membership, console, error);
@@ -398,7 +382,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
     if (arguments::other_machines(invalid.read())) throw;
     return refuse(context, invalid.read(), invalid);
   }
-  if (answer_question(parsed, context, help)) return ExitCode::kDone;
+  if (const std::optional<ExitCode> answered = answer_question(parsed, context, help)) return *answered;
   if (parsed.actions.json && !parsed.actions.dry_run) {
     throw Error(ExitCode::kUsage, "--json is for plans")
         .where("--json")

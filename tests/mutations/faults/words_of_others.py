@@ -116,7 +116,7 @@ fault("a smoke run passes signals over",
       says=r"ends with 10|TimeoutExpired")
 
 fault("every process of a launcher prints its configuration",
-      "apps/hftrain/commands/train.cpp", "if (!answers_here(parsed, context))", "if (false)",
+      "launcher/front/job_answer.cpp", "if (answers_for_job(parsed, context.environment))", "if (true)",
       tests=["runs: a plan says what the run would do"],
       says=r"rank 1 prints no configuration")
 
@@ -156,3 +156,13 @@ fault("a plan of several machines does not try the port of node 0",
       "apps/hftrain/commands/train.cpp", "    check_meeting_port(inputs, membership);\n", "",
       tests=["runs: a plan says what the run would do"],
       says=r"are refused a port that is taken")
+
+fault("every process of a launcher says what it has prepared",
+      "apps/hftrain/commands/prepare.cpp", "if (actions.json && answers) context.out", "if (actions.json) context.out",
+      tests=["runs: a plan says what the run would do"],
+      says=r"rank 1 says nothing of what it prepares with --json")
+
+fault("every process of a launcher refuses a task for itself",
+      "launcher/front/job_answer.cpp", "if (launcher::speaks_first(environment)) throw Error(error);", "if (!environment.variables().empty()) throw Error(error);",
+      tests=["runs: a plan says what the run would do"],
+      says=r"rank 1 says nothing of what no plug-in|nothing of a mistyped flag")

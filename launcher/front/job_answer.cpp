@@ -1,0 +1,40 @@
+#include "launcher/front/job_answer.h"
+
+#include <ostream>
+
+#include "hftrain/arguments/print_config.h"
+#include "hftrain/base/error.h"
+#include "launcher/environments/find_membership.h"
+#include "launcher/front/inputs.h"
+
+namespace hftrain::front {
+
+bool answers_for_job(const arguments::ParseOutcome& parsed, const Environment& environment) {
+  try {
+    const launcher::Membership membership =
+        launcher::find_membership(parsed.arguments.launch, environment, 0, parsed.origins);
+    return membership.leads() || membership.variables.empty();
+  } catch (const Error&) {
+    return true;  // a configuration that cannot run is answered, too
+  }
+}
+
+ExitCode refuse_once(const Error& error, const Environment& environment) {
+  if (launcher::speaks_first(environment)) throw Error(error);
+  return error.code();
+}
+
+ExitCode answer_print_config(const arguments::ParseOutcome& parsed, const CommandContext& context) {
+  try {
+    require_task(parsed);
+  } catch (const Error& error) {
+    return refuse_once(error, context.environment);
+  }
+  if (answers_for_job(parsed, context.environment))
+    context.out << arguments::print_config(parsed, *parsed.actions.print_config);
+  else
+    context.err << "note: the first process of this job prints the configuration\n";
+  return ExitCode::kDone;
+}
+
+}  // namespace hftrain::front
