@@ -391,6 +391,16 @@ def settings_that_do_nothing_are_told(writer, place):
     expect("texts end before min_new_tokens" in short.stderr, "lengths that cannot be", short.stderr)
 
 
+def a_variable_of_threads_that_holds_no_number_is_told(writer, place):
+    before = writer.environment
+    for variable, value, told in (("OMP_NUM_THREADS", "many", True), ("MKL_NUM_THREADS", "0", True), ("OMP_NUM_THREADS", "1", False)):
+        writer.environment = {**before, variable: value}
+        said = writer.generate("--prompt", "the", "--max_new_tokens", 2).stderr
+        warned = f"warning: {variable}={value} has no effect: it is no number of threads from 1 to 4096"
+        expect((warned in said) == told, f"{variable}={value}", said)
+    writer.environment = before
+
+
 def wait_until_heard(process, number):
     """Until the program takes this signal by itself: before that any program ends by it."""
     end = time.monotonic() + PATIENCE
@@ -483,7 +493,8 @@ def the_commands_of_the_page_work(writer, place):
 SCENARIOS = [prompts_come_from_words_files_and_pipes, settings_of_the_folder_count_and_flags_go_before, texts_end_at_stop_strings,
              sampling_with_a_seed_is_the_same_for_any_batch, guesses_ahead_change_no_text,
              copies_of_weights_foresee_and_change_no_text, texts_come_as_they_are_written,
-             a_character_of_several_tokens_is_shown_whole, a_chat_follows_the_template, mistakes_are_told, settings_that_do_nothing_are_told, signals_end_it, a_pipe_that_stays_open_gets_its_answers,
+             a_character_of_several_tokens_is_shown_whole, a_chat_follows_the_template, mistakes_are_told, settings_that_do_nothing_are_told,
+             a_variable_of_threads_that_holds_no_number_is_told, signals_end_it, a_pipe_that_stays_open_gets_its_answers,
              old_folders_keep_settings_in_config_json, a_signal_is_heard_while_the_worker_does_not_read,
              a_signal_is_heard_while_nobody_reads,
              the_commands_of_the_page_work]

@@ -229,6 +229,19 @@ TEST_CASE("threads of preparing data are one or more, and no more than a machine
   }
 }
 
+TEST_CASE("threads of a rank, and those that make its batches, are no more than a machine may have cores") {
+  for (const auto& [flag, least] :
+       {std::pair<std::string, int>{"dataloader_num_workers", 0}, {"num_cpu_threads_per_process", 1}}) {
+    for (const std::string& wrong :
+         {std::to_string(least - 1), std::string("4097"), std::string("1000000000")}) {
+      INFO(flag << ' ' << wrong);
+      CHECK(contains(mistakes({"--" + flag + '=' + wrong}), std::to_string(least) + " <= x <= 4096"));
+    }
+    for (const std::string& fine : {std::to_string(least), std::string("4096")})
+      CHECK(mistakes({"--" + flag + '=' + fine}).empty());
+  }
+}
+
 TEST_CASE("every flag may be given its default") {
   for (const Flag* flag : flag_table().flags()) {
     if (flag->command_line_only || flag->pattern) continue;

@@ -133,6 +133,15 @@ TEST_CASE("OMP_NUM_THREADS is taken only when it is a number above 0") {
   CHECK_FALSE(detect_host(environment_of({{"OMP_NUM_THREADS", "many"}}), root.sources()).requested_threads);
 }
 
+TEST_CASE("more threads of a rank than a machine may have cores are not taken from the environment") {
+  FakeRoot root;
+  for (const char* variable : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) {
+    CHECK(detect_host(environment_of({{variable, "4096"}}), root.sources()).requested_threads == 4096);
+    for (const char* many : {"4097", "1000000000"})
+      CHECK_FALSE(detect_host(environment_of({{variable, many}}), root.sources()).requested_threads);
+  }
+}
+
 TEST_CASE("MKL_NUM_THREADS sets the threads too, and wins over OMP_NUM_THREADS as in PyTorch") {
   FakeRoot root;
   const HostResources both =

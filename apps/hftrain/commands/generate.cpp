@@ -162,6 +162,7 @@ ExitCode run_generate(const CommandContext& context) {
   if (flags->chat) history.emplace(model, *flags);
   const generation::TextSetup setup = setup_of(model, *flags, context.environment);
   note_idle_settings(*flags, model, setup, context.err);
+  warn_of_unread_threads(context.environment, context.err);
   require_one_answer(*flags, model);
   const bool as_they_come = streams(context, *flags, model);
   TextWorker worker(context.program, context.environment, setup, stops);

@@ -3,6 +3,8 @@
 #include <initializer_list>
 #include <string>
 
+#include "hftrain/plan/requested_threads.h"
+
 namespace hftrain::app {
 namespace {
 
@@ -86,6 +88,12 @@ void note_idle_settings(const GenerateFlags& flags, const WritingModel& model,
   idle.tell({"pad_token_id"}, "what fills up a batch is no part of a text");
   note_lost_ends(model, out);
   note_unknown_settings(model, out);
+}
+
+void warn_of_unread_threads(const Environment& environment, std::ostream& out) {
+  for (const std::string& unread : plan::unread_thread_counts(environment))
+    out << "warning: " << unread << " has no effect: " << plan::why_unread_threads() << " ("
+        << plan::kReadableThreads << ')' << std::endl;
 }
 
 }  // namespace hftrain::app

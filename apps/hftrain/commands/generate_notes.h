@@ -1,10 +1,11 @@
-// What a person should know of settings of generation that do nothing in this run.
+// What a person should know of settings of generation, and of variables, that do nothing in this run.
 #pragma once
 
 #include <ostream>
 
 #include "generate_flags.h"
 #include "generate_model.h"
+#include "hftrain/base/environment.h"
 
 namespace hftrain::app {
 
@@ -12,5 +13,7 @@ namespace hftrain::app {
 // `setup`: what the model's worker is told.
 void note_idle_settings(const GenerateFlags& flags, const WritingModel& model,
                         const generation::TextSetup& setup, std::ostream& out);
+// A line for each variable of threads that holds no such number, as a run warns of it.
+void warn_of_unread_threads(const Environment& environment, std::ostream& out);
 
 }  // namespace hftrain::app

@@ -25,8 +25,7 @@ void note_threads(const ResolveInput& input, const RunPlan& plan, std::vector<Di
                          " sets the threads of a rank"));
   }
   for (const std::string& unread : unread_thread_counts(input.environment)) {
-    notes.push_back(warning(unread + " has no effect", "it is no number of threads from 1 on",
-                            "a whole number, or unset it"));
+    notes.push_back(warning(unread + " has no effect", why_unread_threads(), kReadableThreads));
   }
   note_binding(input, plan.ranks, notes);
   const int wanted = plan.ranks.ranks.front().local_world_size * plan.ranks.ranks.front().threads;

@@ -16,7 +16,7 @@ constexpr std::array kThreadVariables = {"MKL_NUM_THREADS", "OMP_NUM_THREADS"}; 
 
 std::optional<int64_t> threads_of(const std::string& text) {
   const std::optional<int64_t> threads = leading_integer(text);
-  return threads && *threads >= 1 ? threads : std::nullopt;
+  return threads && *threads >= 1 && *threads <= kMostRankThreads ? threads : std::nullopt;
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ void take_requested_threads(const Environment& environment, HostResources& host)
   for (const char* variable : kThreadVariables) {
     const std::optional<int64_t> threads = threads_of(environment.get_or(variable, ""));
     if (!threads) continue;
-    host.requested_threads = static_cast<int>(std::min<int64_t>(*threads, 1 << 16));
+    host.requested_threads = static_cast<int>(*threads);
     host.threads_variable = variable;
     return;
   }
@@ -47,6 +47,10 @@ std::vector<std::string> unread_thread_counts(const Environment& environment) {
     if (!value.empty() && !threads_of(value)) unread.push_back(std::string(variable) + '=' + value);
   }
   return unread;
+}
+
+std::string why_unread_threads() {
+  return "it is no number of threads from 1 to " + std::to_string(kMostRankThreads);
 }
 
 }  // namespace hftrain::plan

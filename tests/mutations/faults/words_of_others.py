@@ -166,3 +166,19 @@ fault("every process of a launcher refuses a task for itself",
       "launcher/front/job_answer.cpp", "if (launcher::speaks_first(environment)) throw Error(error);", "if (!environment.variables().empty()) throw Error(error);",
       tests=["runs: a plan says what the run would do"],
       says=r"rank 1 says nothing of what no plug-in|nothing of a mistyped flag")
+
+fault("generating passes over a variable of threads that holds no number",
+      "apps/hftrain/commands/generate.cpp", "  warn_of_unread_threads(context.environment, context.err);\n", "",
+      tests=["runs: generation: a variable of threads that holds no number is told"],
+      says=r"OMP_NUM_THREADS=many")
+
+fault("batches may be made by any number of threads",
+      "lib/hftrain/arguments/flags/data_flags.cpp", ".range = between(0, kMostThreads)", ".range = at_least(0)",
+      tests=["arguments: threads of a rank, and those that make its batches, are no more than a machine may have cores"],
+      says=r"dataloader_num_workers")
+
+fault("a rank takes any number of threads from the environment",
+      "lib/hftrain/plan/topology.cpp", "*threads >= 1 && *threads <= kMostRankThreads", "*threads >= 1",
+      tests=["machine: more threads of a rank than a machine may have cores are not taken from the environment",
+             "plan: a variable of threads that holds no number is warned of, and none that does"],
+      says=r"requested_threads|has no effect")

@@ -9,7 +9,7 @@ std::vector<Flag> data_flags() {
        .help = "Background workers that prepare batches.",
        .note = "Threads of the rank; 0 prepares batches on the training thread.",
        .unit = "workers per rank",
-       .range = at_least(0)},
+       .range = between(0, kMostThreads)},
       {.name = "dataloader_pin_memory",
        .slot = at<&Arguments::data, &DataArguments::dataloader_pin_memory>,
        .help = "Put batches into page-locked host memory before the copy to the GPU.",

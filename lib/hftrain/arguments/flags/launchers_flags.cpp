@@ -53,7 +53,7 @@ std::vector<Flag> launchers_flags() {
        .note =
            "Set as OMP_NUM_THREADS. Unset: MKL_NUM_THREADS, else that variable, else the cores divided by "
            "the ranks.",
-       .range = at_least(1),
+       .range = between(1, kMostThreads),
        .imported = true},
       {.name = "enable_cpu_affinity",
        .slot = at<&Arguments::launch, &LaunchArguments::enable_cpu_affinity>,
