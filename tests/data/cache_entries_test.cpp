@@ -16,6 +16,7 @@
 #include "hftrain/data/prepare.h"
 #include "hftrain/data/token_cache.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::data {
@@ -197,6 +198,19 @@ TEST_CASE("prunes and preparations at once lose nothing that is held") {
   stop = true;
   for (std::thread& thread : threads) thread.join();
   CHECK(lost == 0);
+}
+
+TEST_CASE("a cache that is not there is empty, and one that cannot be looked into is told") {
+  const testing::TemporaryDirectory folder;
+  CHECK(list_cache(folder / "none").entries.empty());
+  CHECK(prune_cache(folder / "none", {}).removed.empty());
+  write_file_atomically(folder / "file", "");
+  const std::string below = folder / "file/cache";
+  for (const std::string& words : {"cannot look into\n  where: " + below + "/tokens\n",
+                                   std::string("HFTRAIN_CACHE, else XDG_CACHE_HOME")}) {
+    CHECK_REFUSED(list_cache(below), words);
+    CHECK_REFUSED(prune_cache(below, {}), words);
+  }
 }
 
 }  // namespace hftrain::data

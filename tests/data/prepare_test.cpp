@@ -563,6 +563,16 @@ TEST_CASE("An estimate is marked as such and leaves nothing behind") {
   CHECK_REFUSED(estimate_prepared(request), "missing.txt");
 }
 
+TEST_CASE("A cache that cannot be written to is told with the variables that name another one") {
+  PrepareFixture fixture;
+  PrepareRequest request = fixture.request();
+  request.cache_folder = fixture.folder / "lines.txt/cache";  // below a file
+  CHECK_REFUSED(fixture.prepare(request),
+                "error: cannot create folder\n  where: " + request.cache_folder + "/tokens\n");
+  CHECK_REFUSED(fixture.prepare(request),
+                "; HFTRAIN_CACHE, else XDG_CACHE_HOME, else HOME says where the cache lies");
+}
+
 TEST_CASE("The cache lies where the environment says") {
   using Variables = std::map<std::string, std::string>;
   const auto folder = [](const Variables& variables) {

@@ -22,6 +22,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A cache that nobody has written to is empty; one that cannot be looked at is not.
+void require_readable(const std::string& tokens_folder) {
+  std::error_code error;
+  const fs::directory_iterator first(tokens_folder, error);
+  if (error && error != std::errc::no_such_file_or_directory)
+    throw with_cache_variables(system_error(error.value(), "cannot look into", tokens_folder));
+}
+
 uint64_t bytes_below(const std::string& folder) {
   uint64_t bytes = 0;
   std::error_code error;  // files may vanish meanwhile
@@ -91,7 +99,7 @@ void remove_entry(const std::string& tokens_folder, const CacheEntry& entry) {
       tokens_folder + '/' + kStagingPrefix + "removed-" + std::to_string(::getpid()) + '-' + entry.key;
   if (::rename(entry.folder.c_str(), aside.c_str()) != 0) {
     if (errno == ENOENT) return;
-    throw system_error(errno, "cannot remove", entry.folder);
+    throw with_cache_variables(system_error(errno, "cannot remove", entry.folder));
   }
   // A preparation that tidies up may be at it, too, and take a file from under this.
   constexpr int kTries = 5;
@@ -101,7 +109,7 @@ void remove_entry(const std::string& tokens_folder, const CacheEntry& entry) {
     if (!path_exists(aside)) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  throw system_error(error.value(), "cannot remove", aside);
+  throw with_cache_variables(system_error(error.value(), "cannot remove", aside));
 }
 
 class Pruning {
@@ -110,6 +118,7 @@ class Pruning {
       : request_(request), cache_(cache_folder) {}
 
   PruneResult run() {
+    require_readable(cache_.tokens_folder());
     // One at a time on a machine, so that each counts what the one before has left.
     const FileDescriptor folder(::open(cache_.tokens_folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!folder) return std::move(result_);
@@ -161,6 +170,7 @@ class Pruning {
 
 CacheContents list_cache(const std::string& cache_folder) {
   const TokenCache cache(cache_folder);
+  require_readable(cache.tokens_folder());
   return {cache.tokens_folder(), entries_of(cache), unfinished_of(cache)};
 }
 

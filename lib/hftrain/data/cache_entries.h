@@ -32,7 +32,7 @@ struct CacheContents {
   std::vector<UnfinishedEntry> unfinished;
 };
 
-// A cache that is not there is empty.
+// A cache that is not there is empty; one that cannot be looked into is an Error(kEnvironment) for both.
 CacheContents list_cache(const std::string& cache_folder);
 
 struct PruneRequest {

@@ -48,6 +48,26 @@ void warn_of_entry(const TokenCache& cache, const std::string& key, const Logger
                  " and is made again");
 }
 
+// What prepare() does where there is no entry that it could take.
+std::optional<PreparedData> make_entry(const PrepareRequest& request, const std::vector<SplitRequest>& splits,
+                                       const std::string& key, const TokenCache& cache,
+                                       const TokenizerLoader& load_tokenizer,
+                                       const PrepareObserver& observer) {
+  cache.remove_abandoned();
+  TokenCache::Staging staging(cache.tokens_folder());
+  const PrepareRequest settled = with_settled_columns(request);
+  SplitBuilder builder(settled, load_tokenizer, observer);
+  PreparedData data;
+  const std::optional<Json> facts = builder.survey(survey_files(request));
+  if (!facts) return std::nullopt;
+  data.facts = *facts;
+  for (const SplitRequest& split : splits) {
+    member_of(data, split) = builder.build(split, staging.folder() + '/' + name_of(split), data.facts);
+    if (!member_of(data, split)) return std::nullopt;
+  }
+  return cache.publish(key, staging, data, made_from(request, splits), request.overwrite_cache);
+}
+
 }  // namespace
 
 std::string cache_folder(const Environment& environment) {
@@ -87,19 +107,12 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
     if (found && TokenCache::hold(*found)) return found;
     if (!found && path_exists(cache.folder_of(key))) warn_of_entry(cache, key, observer.logger);
   }
-  cache.remove_abandoned();
-  TokenCache::Staging staging(cache.tokens_folder());
-  const PrepareRequest settled = with_settled_columns(request);
-  SplitBuilder builder(settled, load_tokenizer, observer);
-  PreparedData data;
-  const std::optional<Json> facts = builder.survey(survey_files(request));
-  if (!facts) return std::nullopt;
-  data.facts = *facts;
-  for (const SplitRequest& split : splits) {
-    member_of(data, split) = builder.build(split, staging.folder() + '/' + name_of(split), data.facts);
-    if (!member_of(data, split)) return std::nullopt;
+  try {
+    return make_entry(request, splits, key, cache, load_tokenizer, observer);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kDisk) throw;
+    throw with_cache_variables(error);
   }
-  return cache.publish(key, staging, data, made_from(request, splits), request.overwrite_cache);
 }
 
 }  // namespace hftrain::data

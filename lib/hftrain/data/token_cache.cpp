@@ -140,6 +140,11 @@ void replace_folder(const std::string& fresh, const std::string& target) {
 
 }  // namespace
 
+Error with_cache_variables(Error error) {
+  return error.hint(error.diagnostics().front().hint +
+                    "; HFTRAIN_CACHE, else XDG_CACHE_HOME, else HOME says where the cache lies");
+}
+
 TokenCache::Staging::Staging(const std::string& tokens_folder) {
   create_directories(tokens_folder);
   // A cleaner of another process may take the folder in the moment before it is locked: then the next name is
@@ -263,7 +268,7 @@ PreparedData TokenCache::publish(const std::string& key, Staging& staging, const
     throw Error(ExitCode::kDisk, "the token cache could not be read back")
         .where(target)
         .why("its files are not as they were written")
-        .hint("look at that disk, or name another folder with HFTRAIN_CACHE");
+        .hint("look at that disk");
   published->from_cache = false;
   if (!hold(*published))
     throw Error(ExitCode::kDisk, "the token cache was removed meanwhile")

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/data/prepare_request.h"
@@ -24,6 +25,9 @@ inline constexpr const char* kStagingPrefix = ".staging-";
 
 // Changes when the same request would give other samples than before.
 inline constexpr int kCacheFormat = 4;
+
+// `error`, of the cache's folder, with what names that folder: nobody may have done so.
+Error with_cache_variables(Error error);
 
 class TokenCache {
  public:

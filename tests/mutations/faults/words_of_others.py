@@ -182,3 +182,13 @@ fault("a rank takes any number of threads from the environment",
       tests=["machine: more threads of a rank than a machine may have cores are not taken from the environment",
              "plan: a variable of threads that holds no number is warned of, and none that does"],
       says=r"requested_threads|has no effect")
+
+fault("nobody says which variable names a cache that cannot be written to",
+      "lib/hftrain/data/prepare.cpp", "throw with_cache_variables(error);", "throw Error(error);",
+      tests=["data: A cache that cannot be written to is told with the variables that name another one"],
+      says=r"HFTRAIN_CACHE")
+
+fault("a cache that cannot be looked into is an empty one",
+      "lib/hftrain/data/cache_entries.cpp", "if (error && error != std::errc::no_such_file_or_directory)", "if (error && tokens_folder.empty())",
+      tests=["data: a cache that is not there is empty, and one that cannot be looked into is told"],
+      says=r"cannot look into")
