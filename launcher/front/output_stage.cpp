@@ -16,6 +16,7 @@
 #include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/plan/identity.h"
 #include "hftrain/storage/file_system.h"
+#include "hftrain/storage/model_folder.h"
 #include "hftrain/tasks/task_table.h"
 
 namespace hftrain::front {
@@ -125,6 +126,17 @@ void refuse_others_checkpoints(const Inputs& inputs) {
            ", and a save at the same step would take the place of it")
       .hint("another --output_dir, with --resume_from_checkpoint " + inputs.output_dir + '/' + others.back() +
             " to go on from it; or --overwrite_output_dir, which moves the folder aside");
+}
+
+// A run that kept no checkpoints has left a model under the names that this one saves its own under.
+std::string what_becomes_of_others(const std::string& output_dir, const OutputState& state) {
+  const bool model = storage::has_model_weights(output_dir) || storage::holds_adapter_alone(output_dir);
+  return output_dir + " is not empty (" + state.foreign_names.front() +
+         (state.foreign_names.size() > 1 ? ", …" : "") + "): new files go beside what is there" +
+         (model
+              ? ", and the model there is replaced when this run saves its own (--overwrite_output_dir moves "
+                "the folder aside first)"
+              : "");
 }
 
 // Whether `named` leads to something else, or nowhere, once `folder` has moved: it ends in it, or follows a link that is in
@@ -417,11 +429,7 @@ ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan) {
   if (asked == "auto" && !state.newest.checkpoint) return {"", skipped_lines(state)};
   if (asked) return resume_as_asked(plan, resume_from_newest(inputs, state));
   if (state.kind == OutputKind::kCheckpoints) return continue_or_refuse(inputs, state, plan);
-  if (state.kind == OutputKind::kForeign) {
-    return {"",
-            {inputs.output_dir + " is not empty (" + state.foreign_names.front() +
-             (state.foreign_names.size() > 1 ? ", …" : "") + "): new files go beside what is there"}};
-  }
+  if (state.kind == OutputKind::kForeign) return {"", {what_becomes_of_others(inputs.output_dir, state)}};
   return {};
 }
 

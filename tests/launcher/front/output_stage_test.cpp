@@ -124,6 +124,31 @@ TEST_CASE(
   CHECK_REFUSED(decide("lora_alpha", 9), "adapter is not that of this run");
 }
 
+TEST_CASE("what becomes of a model in the output folder is told, and of other files that they stay") {
+  const TemporaryDirectory folder;
+  Inputs inputs;
+  inputs.output_dir = folder / "out";
+  plan::RunPlan plan;
+  plan.do_train = true;
+  const auto told = [&] {
+    const std::vector<std::string> notices = decide_resume(inputs, plan).notices;
+    REQUIRE(notices.size() == 1);
+    return notices.front();
+  };
+  std::filesystem::create_directories(folder / "out");
+  std::ofstream(folder / "out/notes.txt") << "mine";
+  CHECK(told() == inputs.output_dir + " is not empty (notes.txt): new files go beside what is there");
+  for (const char* weights :
+       {"adapter_model.safetensors", "model.safetensors.index.json", "model.safetensors"}) {
+    std::ofstream(folder / "out" / weights) << "of an earlier run";
+    INFO(weights);
+    CHECK(
+        told().find("and the model there is replaced when this run saves its own (--overwrite_output_dir") !=
+        std::string::npos);
+    std::filesystem::remove(std::filesystem::path(inputs.output_dir) / weights);
+  }
+}
+
 TEST_CASE("that a run begins anew although it was to go on is told") {
   const TemporaryDirectory folder;
   Inputs inputs;
