@@ -29,7 +29,34 @@ std::string first_line(const fs::path& path) {
 std::string packed_reference(const fs::path& git, const std::string& name) {
   std::ifstream file(git / "packed-refs");
   for (std::string line; std::getline(file, line);) {
-    if (line.size() > 41 && line.substr(41) == name) return line.substr(0, 40);
+    const size_t blank = line.find(' ');
+    if (blank != std::string::npos && line.substr(blank + 1) == name) return line.substr(0, blank);
+  }
+  return "";
+}
+
+// What a file of git says behind `key`, as a folder seen from `beside`; empty: there is no such file.
+fs::path named_folder(const fs::path& file, const std::string& key, const fs::path& beside) {
+  const std::string line = first_line(file);
+  if (line.size() <= key.size() || !line.starts_with(key)) return {};
+  return (beside / line.substr(key.size())).lexically_normal();
+}
+
+// Where git keeps what it knows of a checkout: of a worktree or a submodule .git is a file that says where. Empty: `folder` is none.
+fs::path git_folder(const fs::path& folder) {
+  const fs::path inside = folder / ".git", elsewhere = named_folder(inside, "gitdir: ", folder);
+  const fs::path git = elsewhere.empty() ? inside : elsewhere;
+  return path_exists((git / "HEAD").string()) ? git : fs::path();
+}
+
+// HEAD is a worktree's own; branches are those of the repository that it was made of.
+std::string commit_of_reference(const fs::path& git, const std::string& name) {
+  const fs::path common = named_folder(git / "commondir", "", git);
+  for (const fs::path& place : {git, common}) {
+    if (place.empty()) continue;
+    const std::string commit = first_line(place / name);
+    const std::string found = commit.empty() ? packed_reference(place, name) : commit;
+    if (!found.empty()) return found;
   }
   return "";
 }
@@ -113,17 +140,15 @@ void write_summary(const RunFolder& folder, const Json& summary) {
 }
 
 std::string git_commit(const std::string& directory) {
-  fs::path folder = fs::absolute(directory);
-  while (!path_exists((folder / ".git" / "HEAD").string())) {
+  fs::path folder = fs::absolute(directory), git = git_folder(folder);
+  while (git.empty()) {
     if (folder == folder.parent_path()) return "";
     folder = folder.parent_path();
+    git = git_folder(folder);
   }
-  const fs::path git = folder / ".git";
+  constexpr std::string_view kReference = "ref: ";
   const std::string head = first_line(git / "HEAD");
-  if (head.rfind("ref: ", 0) != 0) return head;
-  const std::string name = head.substr(5);
-  const std::string commit = first_line(git / name);
-  return commit.empty() ? packed_reference(git, name) : commit;
+  return head.starts_with(kReference) ? commit_of_reference(git, head.substr(kReference.size())) : head;
 }
 
 }  // namespace hftrain::front

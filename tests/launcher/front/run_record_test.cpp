@@ -70,6 +70,28 @@ TEST_CASE("the commit is read from a loose reference, from packed references, or
   CHECK(git_commit(folder.path()) == std::string(40, 'c'));
 }
 
+TEST_CASE("the commit of a worktree and of a submodule is read where their .git file says") {
+  const testing::TemporaryDirectory folder;
+  const std::string own(40, 'a'), shared(40, 'b'), packed(40, 'c');
+  write_file_atomically(folder / "main/.git/HEAD", "ref: refs/heads/main\n");
+  write_file_atomically(folder / "main/.git/refs/heads/side", shared + '\n');
+  write_file_atomically(folder / "main/.git/packed-refs", packed + " refs/heads/other\n");
+  const std::string worktree = folder / "main/.git/worktrees/side";
+  write_file_atomically(worktree + "/HEAD", "ref: refs/heads/side\n");
+  write_file_atomically(worktree + "/commondir", "../..\n");
+  write_file_atomically(folder / "side/.git", "gitdir: " + worktree + '\n');
+  CHECK(git_commit(folder / "side/sub/folder") == shared);
+  write_file_atomically(worktree + "/HEAD", "ref: refs/heads/other\n");
+  CHECK(git_commit(folder / "side") == packed);
+  write_file_atomically(worktree + "/HEAD", own + '\n');
+  CHECK(git_commit(folder / "side") == own);
+
+  write_file_atomically(folder / "main/.git/modules/part/HEAD", "ref: refs/heads/main\n");
+  write_file_atomically(folder / "main/.git/modules/part/refs/heads/main", own + '\n');
+  write_file_atomically(folder / "main/part/.git", "gitdir: ../.git/modules/part\n");
+  CHECK(git_commit(folder / "main/part") == own);
+}
+
 TEST_CASE("each second of the front program belongs to one phase") {
   Stopwatch stopwatch;
   stopwatch.begin("parse");
