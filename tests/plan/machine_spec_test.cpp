@@ -148,6 +148,13 @@ TEST_CASE("machines with more ranks than a plan can hold are refused before any 
   CHECK_NOTHROW(check("2x8xT4", {"--cpu_ranks", "99999"}));
   CHECK_REFUSED(check("1000x4cores-16GiB", {"--nproc_per_node", "132"}), "a plan has at most 131,072 ranks");
   CHECK_REFUSED(check("1000x4cores-16GiB", {"--cpu_ranks", "99999"}), "99,999 on each of 1000 machines");
+  for (const char* word : {"cpu", "auto"})
+    CHECK_REFUSED(check("1000x4000cores-16GiB", {"--nproc_per_node", word}),
+                  "4,000 on each of 1000 machines");
+  const std::string of_both = "1000x8xT4-4000cores-16GiB";
+  CHECK_NOTHROW(check(of_both, {"--nproc_per_node", "auto"}));
+  CHECK_REFUSED(check(of_both, {"--nproc_per_node", "auto", "--use_cpu"}), "4,000 on each of 1000 machines");
+  CHECK_REFUSED(check(of_both, {"--cpu_ranks", "99999", "--use_cpu"}), "99,999 on each of 1000 machines");
 }
 
 TEST_CASE("a plan for other machines has a rank for each of their GPUs, NCCL and float16") {

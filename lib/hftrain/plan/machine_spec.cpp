@@ -150,14 +150,19 @@ std::string counted_machines(int count) {
   return std::to_string(count) + (count == 1 ? " machine" : " machines");
 }
 
-// Of those that a number asks for on each machine; how many GPUs they have was checked.
+// As resolve_ranks() counts them.
+int64_t ranks_of_each(const MachineSpec& spec, const arguments::Arguments& arguments) {
+  const std::optional<std::string>& asked = arguments.launch.nproc_per_node;
+  const int64_t gpus = arguments.device.use_cpu ? 0 : spec.gpus;
+  if (!asked) return gpus > 0 ? gpus : arguments.launch.cpu_ranks.value_or(1);
+  if (*asked == "cpu" || (*asked == "auto" && gpus == 0)) return spec.cores;
+  return whole_number<int64_t>(*asked).value_or(gpus);
+}
+
 void check_ranks(const MachineSpec& spec, const arguments::ParseOutcome& parsed) {
-  const arguments::LaunchArguments& launch = parsed.arguments.launch;
-  const int64_t each = launch.nproc_per_node ? whole_number<int64_t>(*launch.nproc_per_node).value_or(1)
-                       : spec.gpus == 0      ? launch.cpu_ranks.value_or(1)
-                                             : 1;
+  const int64_t each = ranks_of_each(spec, parsed.arguments);
   if (each <= kMostRanks / spec.machines) return;
-  const char* const flag = launch.nproc_per_node ? "nproc_per_node" : "cpu_ranks";
+  const char* const flag = parsed.arguments.launch.nproc_per_node ? "nproc_per_node" : "cpu_ranks";
   throw Error(ExitCode::kUsage, "a plan has at most " + with_thousands(kMostRanks) + " ranks")
       .where(parsed.origins.describe(flag))
       .why(with_thousands(each) + " on each of " + counted_machines(spec.machines) + " (--machines " +

@@ -372,3 +372,6 @@ fault("option words of --fsdp make one unit, as up to 5.8",
       "lib/hftrain/arguments/import/fsdp_rules.cpp", "asked_release(outcome_.arguments) / 100 > kLastWithoutWrapping", "false",
       tests=["arguments: every word of --fsdp names its strategy", "plan: layers become units unless the policy is another one"],
       says=r"transformer|units\.size\(\) == 4")
+fault("ranks that a word asks for pass the limit of a plan",
+      "lib/hftrain/plan/machine_spec.cpp", 'if (*asked == "cpu" || (*asked == "auto" && gpus == 0)) return spec.cores;\n  return whole_number<int64_t>(*asked).value_or(gpus);', "return whole_number<int64_t>(*asked).value_or(1);",
+      tests=["plan: machines with more ranks than a plan can hold are refused before any of them is made"], says=r"4,000 on each")
