@@ -161,6 +161,36 @@ TEST_CASE("a warmup of 0 is none, beside the other name of it") {
   CHECK(parse({"--warmup_ratio", "0", "--warmup_steps", "0"}).arguments.schedule.warmup_steps == 0);
 }
 
+TEST_CASE("0 of the old names of batch sizes is as good as not given") {
+  const auto sizes = [](const Words& words) {
+    const BatchArguments batch = parse(words).arguments.batch;
+    return std::pair(batch.per_device_train_batch_size, batch.per_device_eval_batch_size);
+  };
+  CHECK(sizes({"--per_gpu_train_batch_size", "0", "--per_gpu_eval_batch_size", "0"}) ==
+        std::pair<int64_t, int64_t>(8, 8));
+  CHECK(sizes({"--per_gpu_train_batch_size", "0", "--per_device_train_batch_size", "2"}) ==
+        std::pair<int64_t, int64_t>(2, 8));
+  CHECK(contains(mistakes({"--per_gpu_train_batch_size", "-1"}), "-1 is not a whole number >= 1"));
+}
+
+TEST_CASE("report_to null of a file is the default of the release") {
+  const NamedFile file("--config", "run.yaml", "report_to: null\n");
+  CHECK(file.arguments().logging.report_to.empty());
+  const std::vector<std::string> all = file.arguments({"--hf_compat", "4.57"}).logging.report_to;
+  CHECK(all == parse({"--report_to", "all"}).arguments.logging.report_to);
+  const NamedFile none("--config", "run.yaml", "report_to: none\n");
+  CHECK(none.arguments({"--hf_compat", "4.57"}).logging.report_to.empty());
+}
+
+TEST_CASE("up to transformers 4.57 a run without a name has that of its folder") {
+  const auto name = [](const Words& words) { return parse(words).arguments.logging.run_name; };
+  CHECK(name({"--hf_compat", "4.57"}) == "out");
+  CHECK(name({"--hf_compat", "4.49.0", "--run_name", "mine"}) == "mine");
+  CHECK_FALSE(name({"--hf_compat", "5.0.0"}));
+  CHECK_FALSE(name({}));
+  CHECK(parse({"--hf_compat", "4.57"}).origins.of("run_name") == "from output_dir");
+}
+
 TEST_CASE("an old and a new name that disagree are an error, except where the old one wins") {
   CHECK(contains(mistakes({"--warmup_steps", "10", "--warmup_ratio", "0.1"}),
                  "--warmup_steps and --warmup_ratio say two different things"));

@@ -13,9 +13,10 @@ namespace {
 
 using Asked = std::vector<std::string>;
 
-std::string tracker_notes(const Asked& asked, std::map<std::string, std::string> variables) {
+std::string tracker_notes(const Asked& asked, std::map<std::string, std::string> variables,
+                          const std::string& run_name = "") {
   std::vector<Diagnostic> notes;
-  note_trackers(asked, Environment(std::move(variables)), notes);
+  note_trackers(asked, run_name, Environment(std::move(variables)), notes);
   std::string text;
   for (const Diagnostic& note : notes) text += note.what + '\n';
   return text;
@@ -58,6 +59,9 @@ TEST_CASE("variables of wandb act or are told, and keys are shown to nobody") {
         "WANDB_NAME=n, WANDB_TAGS=a,b of the environment are used for the run of wandb\n"
         "WANDB_MODE=online, WANDB_OTHER_TOKEN=<WANDB_OTHER_TOKEN> of the environment have no effect on the "
         "run of wandb\n");
+  CHECK(tracker_notes({"wandb"}, {{"WANDB_NAME", "n"}, {"WANDB_TAGS", "a"}}, "mine") ==
+        "WANDB_NAME=n of the environment has no effect on the run of wandb\n"
+        "WANDB_TAGS=a of the environment is used for the run of wandb\n");
 }
 
 TEST_CASE("variables of MLflow act or are told, and credentials are shown to nobody") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hftrain/arguments/compat.h"
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/task_words.h"
 #include "hftrain/arguments/value.h"
@@ -13,6 +14,8 @@ namespace {
 
 using Severity = Diagnostic::Severity;
 
+constexpr int64_t kFirstWithoutName = 50000;  // release in which a run that has no name stays without
+
 class Derivation {
  public:
   Derivation(const Environment& environment, ParseOutcome& outcome)
@@ -20,6 +23,7 @@ class Derivation {
 
   void run() {
     output();
+    name();
     folders_of_images();
     folder_of_pairs();
     languages_of_task();
@@ -42,6 +46,13 @@ class Derivation {
     if (arguments_.output.output_dir && !arguments_.output.output_dir->empty()) return;
     arguments_.output.output_dir = "trainer_output";
     note("the output folder is trainer_output", "--output_dir was not given");
+  }
+
+  // Rule 16.
+  void name() {
+    if (arguments_.logging.run_name || asked_release(arguments_) >= kFirstWithoutName) return;
+    arguments_.logging.run_name = arguments_.output.output_dir;
+    from("run_name", "output_dir");
   }
 
   // Names of others for a rule that has one.

@@ -152,10 +152,10 @@ class Merger {
     outcome_.origins.set(old_name, winner.raw->origin);
   }
 
-  // Unset, said aloud, is no more than silence.
+  // Unset, said aloud, is no more than silence: of a list too, whose null is the default of the release.
   void record_origin(const Flag& flag, const std::string& name, const Candidate& winner) {
     const bool is_default = winner.value == flag.default_value();
-    if (is_default && winner.value.is_null()) return;
+    if (is_default && (winner.value.is_null() || winner.raw->written.is_null())) return;
     const int layer = winner.raw->layer;
     const bool in_file = layer != kCommandLineLayer && layer != kEnvironmentLayer;
     if (is_default && in_file) return outcome_.origins.set_repeated(name, winner.raw->origin);

@@ -264,7 +264,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   note_communication(input.environment, notes);
   note_visible_gpus(input, notes);
   note_folders(input, notes);
-  note_trackers(input.parsed.arguments.logging.report_to, input.environment, notes);
+  note_trackers(input.parsed.arguments.logging.report_to, plan.logging.run_name, input.environment, notes);
   if (const auto missing = missing_log_ranks(input, plan.ranks.world_size)) notes.push_back(*missing);
   const std::vector<Diagnostic> strategy = strategy_notes(input, plan);
   notes.insert(notes.end(), strategy.begin(), strategy.end());

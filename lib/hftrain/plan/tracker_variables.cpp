@@ -22,8 +22,9 @@ struct Tracker {
   std::string_view why_idle;
 };
 
+constexpr const char* kNameOfWandb = "WANDB_NAME";
 constexpr std::array<std::string_view, 9> kOfWandb = {"WANDB_DIR",       "WANDB_ENTITY", "WANDB_JOB_TYPE",
-                                                      "WANDB_NAME",      "WANDB_NOTES",  "WANDB_PROJECT",
+                                                      kNameOfWandb,      "WANDB_NOTES",  "WANDB_PROJECT",
                                                       "WANDB_RUN_GROUP", "WANDB_RUN_ID", "WANDB_TAGS"};
 // What `wandb sync` reads when it uploads the run, and what only concerns what the package prints.
 constexpr std::array<std::string_view, 6> kBesideWandb = {
@@ -112,6 +113,15 @@ void note_variables(const Tracker& tracker, const Environment& environment, std:
                          std::string(tracker.why_idle)));
 }
 
+void note_beaten_name(const Tracker& tracker, const std::string& run_name, const Environment& environment,
+                      std::vector<Diagnostic>& notes) {
+  const std::optional<std::string> name = environment.get(kNameOfWandb);
+  if (tracker.word == "wandb" && name && !name->empty() && *name != run_name)
+    notes.push_back(
+        note(named({std::string(kNameOfWandb) + '=' + *name}) + " has no effect on the run of wandb",
+             "run_name is " + run_name));
+}
+
 void check_wandb(const Environment& environment, Problems& problems) {
   const std::string id = environment.get_or("WANDB_RUN_ID", "");
   if (id.find_first_of("/\\#?%:") == std::string::npos && trim(id) == id) return;
@@ -153,13 +163,18 @@ void check_trackers(const std::vector<std::string>& asked, const Environment& en
   if (is_among(running, "mlflow")) check_mlflow(environment, problems);
 }
 
-void note_trackers(const std::vector<std::string>& asked, const Environment& environment,
-                   std::vector<Diagnostic>& notes) {
+void note_trackers(const std::vector<std::string>& asked, const std::string& run_name,
+                   const Environment& environment, std::vector<Diagnostic>& notes) {
   for (const Tracker& tracker : kTrackers) {
     if (!is_among(asked, tracker.word)) continue;
     const std::string off = turned_off_by(tracker.word, environment);
     if (off.empty()) {
-      note_variables(tracker, environment, notes);
+      Environment read = environment;
+      if (!run_name.empty()) {
+        note_beaten_name(tracker, run_name, environment, notes);
+        read.unset(kNameOfWandb);
+      }
+      note_variables(tracker, read, notes);
     } else {
       notes.push_back(note(off + '=' + environment.get_or(off, "") + " of the environment: no run of " +
                            std::string(tracker.word) + " is written"));

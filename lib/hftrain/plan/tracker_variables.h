@@ -19,8 +19,9 @@ std::vector<std::string> running_trackers(const std::vector<std::string>& asked,
 void check_trackers(const std::vector<std::string>& asked, const Environment& environment,
                     Problems& problems);
 
-// Which of the variables act on the trackers that were asked for, and which cannot.
-void note_trackers(const std::vector<std::string>& asked, const Environment& environment,
-                   std::vector<Diagnostic>& notes);
+// Which of the variables act on the trackers that were asked for, and which cannot. `run_name`: of the run, which counts
+// before WANDB_NAME; empty: it has none.
+void note_trackers(const std::vector<std::string>& asked, const std::string& run_name,
+                   const Environment& environment, std::vector<Diagnostic>& notes);
 
 }  // namespace hftrain::plan

@@ -375,3 +375,15 @@ fault("option words of --fsdp make one unit, as up to 5.8",
 fault("ranks that a word asks for pass the limit of a plan",
       "lib/hftrain/plan/machine_spec.cpp", 'if (*asked == "cpu" || (*asked == "auto" && gpus == 0)) return spec.cores;\n  return whole_number<int64_t>(*asked).value_or(gpus);', "return whole_number<int64_t>(*asked).value_or(1);",
       tests=["plan: machines with more ranks than a plan can hold are refused before any of them is made"], says=r"4,000 on each")
+
+fault("null of a list takes the place of the release's default",
+      "lib/hftrain/arguments/merge.cpp", "(winner.value.is_null() || winner.raw->written.is_null())", "winner.value.is_null()",
+      tests=["arguments: report_to null of a file is the default of the release"], says=r"all")
+
+fault("0 of an old name of the batch size is a size",
+      "lib/hftrain/arguments/flags/batch_flags.cpp", '"per_device_train_batch_size", .wins = true, .zero_is_unset = true', '"per_device_train_batch_size", .wins = true',
+      tests=["arguments: 0 of the old names of batch sizes is as good as not given"], says=r"is not a whole number|sizes")
+
+fault("a run of transformers 4 has no name",
+      "lib/hftrain/arguments/derive.cpp", "kFirstWithoutName = 50000;", "kFirstWithoutName = 40000;",
+      tests=["arguments: up to transformers 4.57 a run without a name has that of its folder"], says=r"name\(")

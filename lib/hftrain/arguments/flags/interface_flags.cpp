@@ -69,12 +69,11 @@ std::vector<Flag> interface_flags() {
       {.name = "hf_compat",
        .slot = at<&Arguments::interface, &InterfaceArguments::hf_compat>,
        .help = "Defaults and habits of an older transformers release, from 4.46.3 on, such as 4.49.0.",
-       .note = "Defaults of optim, report_to, average_tokens_across_devices, output_dir; updates of an "
-               "epoch, tokens "
-               "that a causal loss is divided by, the last evaluation and save, units of FSDP, and what is "
-               "logged. Flags "
-               "that are "
-               "given win; --print_config origins shows what came from it.",
+       .note =
+           "Defaults of optim, report_to, average_tokens_across_devices, output_dir, run_name; updates of "
+           "an epoch, tokens that a causal loss is divided by, the last evaluation and save, units of "
+           "FSDP, and what is logged. Flags that are given win; --print_config origins shows which "
+           "defaults came from it.",
        .ours = true},
       {.name = "help",
        .slot = unread(Type::kBool, "false"),
