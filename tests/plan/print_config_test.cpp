@@ -206,6 +206,8 @@ TEST_CASE("what print_config prints of command lines is read back as the same pl
       {"--mixed_precision", "fp16"},
       {"--mixed_precision", "no"},
       {"--bf16", "--mixed_precision", "fp16"},
+      {"--mixed_precision", "bf16", "--bf16", "false"},
+      {"--mixed_precision", "fp16", "--fp16", "false"},
       {"--fp16", "--bf16"},
       {"--optim", "lion", "--optim_args", "b=1"},
       {"--lr_scheduler_type", "polynomial", "--lr_scheduler_kwargs", R"({"power": 2, "lr_end": 1e-8})"},
@@ -215,12 +217,12 @@ TEST_CASE("what print_config prints of command lines is read back as the same pl
       {"--max_steps", "7", "--num_train_epochs", "3"},
       {"--report_to", "all"},
       {"--report_to", "none"},
-      {"--log_level", "error", "--tee", "3", "--local_ranks_filter", "0", "--log_ranks", "0"},
-      {"--resume_from_checkpoint", "false"},
       {"--hf_compat", "4.57", "--output_dir", "out"},
       {"--hf_compat", "4.57", "--output_dir", "out", "--report_to", "none", "--run_name", "mine"},
       {"--logging_strategy", "epoch", "--logging_steps", "20", "--eval_strategy", "steps"},
       {"--save_strategy", "no", "--save_steps", "20", "--logging_dir", "boards", "--data_seed", "3"},
+      {"--log_level", "error", "--tee", "3", "--local_ranks_filter", "0", "--log_ranks", "0"},
+      {"--resume_from_checkpoint", "false"},
       {"--save_strategy", "best", "--eval_strategy", "epoch", "--metric_for_best_model", "accuracy"},
       {"--per_gpu_train_batch_size", "3", "--evaluation_strategy", "no", "--no_cuda"},
       {"--fsdp", "full_shard offload", "--fsdp_config", R"({"min_num_params": 2000})"},
@@ -265,6 +267,10 @@ TEST_CASE("what print_config prints is read back as the same plan in the same en
   check_round_trip(
       {.words = with_model({"--gpu_ids", "0"}), .machine = machine(2, "1"), .environment = environment});
   check_round_trip({.words = with_model({}), .environment = environment});
+  Environment launched;
+  launched.set("ACCELERATE_USE_FSDP", "true");
+  launched.set("ACCELERATE_MIXED_PRECISION", "bf16");
+  check_round_trip({.words = with_model({"--bf16", "false"}), .environment = launched});
 }
 
 TEST_CASE("keys of a mapping do not vanish from what print_config prints") {

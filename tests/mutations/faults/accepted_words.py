@@ -387,3 +387,7 @@ fault("0 of an old name of the batch size is a size",
 fault("a run of transformers 4 has no name",
       "lib/hftrain/arguments/derive.cpp", "kFirstWithoutName = 50000;", "kFirstWithoutName = 40000;",
       tests=["arguments: up to transformers 4.57 a run without a name has that of its folder"], says=r"name\(")
+
+fault("a printed mixed_precision wins over the false that was asked for",
+      "lib/hftrain/arguments/import/launch_kind.cpp", '  found->second = "no";\n', "",
+      tests=["plan: what print_config prints of command lines is read back as the same plan"], says=r"FAILED")

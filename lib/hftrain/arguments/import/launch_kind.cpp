@@ -70,6 +70,10 @@ void import_mixed_precision(ParseOutcome& outcome, Diagnostics& problems) {
                            .where = place(origin),
                            .why = "",
                            .hint = ""});
+  if (precision.fp16 || precision.bf16) return;
+  // A file that --print_config writes says false of both as it says every default, and the word would win there.
+  found->second = "no";
+  outcome.origins.set("mixed_precision", outcome.origins.of(word));
 }
 
 }  // namespace
