@@ -1,5 +1,8 @@
+#include <fstream>
+
 #include "resolve_case.h"
 #include "support/catch.h"
+#include "support/temporary_directory.h"
 
 namespace hftrain::plan {
 namespace {
@@ -157,6 +160,17 @@ TEST_CASE("DDP looks for unused parameters unless told not to or activations are
   CHECK(cpu_run(2, {"--gradient_checkpointing", "--ddp_find_unused_parameters", "true"})
             .plan()
             .strategy.find_unused_parameters);
+}
+
+TEST_CASE(
+    "use_liger_kernel false is told to switch fused operators off, also of a file that repeats the default") {
+  const char* told = "use_liger_kernel false switches the fused operators off";
+  CHECK(contains(Case({"--use_liger_kernel", "false"}).notes(), told));
+  const testing::TemporaryDirectory folder;
+  std::ofstream(folder / "run.yaml") << "use_liger_kernel: false\nseed: 42\n";
+  const Case repeats({"--config", folder / "run.yaml"});
+  CHECK(contains(repeats.notes(), told));
+  CHECK_FALSE(repeats.plan().model.fused_kernels.rest);
 }
 
 TEST_CASE("on GPUs a note says which operators use_liger_kernel fuses") {

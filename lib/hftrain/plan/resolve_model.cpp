@@ -61,11 +61,16 @@ std::string compute_dtype(const ResolveInput& input) {
   return precision.fp16 ? "float16" : master_dtype(input);
 }
 
-// Unset means fused.
+// Unset means fused, so false says something here.
+bool switches_fusion_off(const ResolveInput& input) {
+  return input.parsed.origins.is_given("use_liger_kernel") &&
+         !input.parsed.arguments.precision.use_liger_kernel;
+}
+
 FusedKernels fused_kernels(const ResolveInput& input) {
   const PrecisionArguments& precision = input.parsed.arguments.precision;
   constexpr FusedKernels kNone{false, false, false, false, false, false};
-  if (input.parsed.origins.is_given("use_liger_kernel") && !precision.use_liger_kernel) return kNone;
+  if (switches_fusion_off(input)) return kNone;
   if (!precision.liger_kernel_config) return {};
   const arguments::LigerKernelOptions& config = *precision.liger_kernel_config;
   const std::array choices = {config.rope,
@@ -109,6 +114,15 @@ void note_offload(const ResolveInput& input, const RunPlan& plan, std::vector<Di
                    plan.model.checkpoint_offload ? "ranks compute on the CPU: it lies in host memory anyway"
                                                  : "no block is recomputed",
                    plan.model.checkpoint_offload ? "" : "--gradient_checkpointing"});
+}
+
+// Which a file that repeats the Trainer's defaults may have meant as little as what it says beside it.
+void note_fusion(const ResolveInput& input, std::vector<Diagnostic>& notes) {
+  if (!switches_fusion_off(input)) return;
+  notes.push_back({Diagnostic::Severity::kNote, "use_liger_kernel false switches the fused operators off",
+                   input.parsed.origins.describe("use_liger_kernel"),
+                   "without it they are used; in the Trainer false is the default, and changes nothing",
+                   "leave it out to have them"});
 }
 
 constexpr const char* kAdaptedConfig = "the config with the ids of the tokenizer and the labels of the data";
@@ -275,6 +289,7 @@ std::vector<Diagnostic> kernel_notes(const ResolveInput& input, const RunPlan& p
   const PrecisionArguments& precision = input.parsed.arguments.precision;
   std::vector<Diagnostic> notes;
   note_offload(input, plan, notes);
+  note_fusion(input, notes);
   const auto& choice = precision.liger_kernel_config;
   if (choice && choice->layer_norm == false && plan.model.fused_kernels.rest)
     notes.push_back({Diagnostic::Severity::kNote, "layer_norm of liger_kernel_config changes nothing",

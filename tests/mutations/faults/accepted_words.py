@@ -391,3 +391,7 @@ fault("a run of transformers 4 has no name",
 fault("a printed mixed_precision wins over the false that was asked for",
       "lib/hftrain/arguments/import/launch_kind.cpp", '  found->second = "no";\n', "",
       tests=["plan: what print_config prints of command lines is read back as the same plan"], says=r"FAILED")
+
+fault("use_liger_kernel false is taken without a word",
+      "lib/hftrain/plan/resolve_model.cpp", "if (!switches_fusion_off(input)) return;", "if (switches_fusion_off(input)) return;",
+      tests=["plan: use_liger_kernel false is told to switch fused operators off, also of a file that repeats the default"], says=r"told")
