@@ -122,8 +122,10 @@ class Setting {
       most("max_predict_samples", arguments_.data.max_predict_samples, kMostEvaluationSamples);
     if (setting_.makes_data || copied) return;
     most("max_train_samples", arguments_.data.max_train_samples, kMostTrainingSamples);
-    most("max_eval_samples", arguments_.data.max_eval_samples, kMostEvaluationSamples);
-    most("max_predict_samples", arguments_.data.max_predict_samples, kMostEvaluationSamples);
+    if (plan::wants_validation(parsed_))
+      most("max_eval_samples", arguments_.data.max_eval_samples, kMostEvaluationSamples);
+    if (arguments_.run.do_predict)
+      most("max_predict_samples", arguments_.data.max_predict_samples, kMostEvaluationSamples);
   }
 
   void cut_length() {

@@ -248,6 +248,50 @@ TEST_CASE("a flag that was given and does nothing beside the others is told, onc
        "every_n_layers has no effect"},
       {{"--eval_delay", "3"}, kEvaluated, "eval_delay has no effect"},
       {{"--eval_steps", "7"}, {"--eval_strategy", "steps"}, "eval_steps has no effect"},
+      {{"--save_steps", "7", "--save_strategy", "epoch"},
+       {"--save_strategy", "steps"},
+       "save_steps has no effect"},
+      {{"--logging_steps", "7", "--logging_strategy", "epoch"},
+       {"--logging_strategy", "steps"},
+       "logging_steps has no effect"},
+      {{"--logging_steps", "7", "--logging_strategy", "no"},
+       {"--eval_strategy", "steps"},
+       "logging_steps has no effect"},
+      {{"--save_steps", "0", "--save_strategy", "no", "--logging_steps", "0", "--logging_strategy", "no"},
+       {},
+       ""},
+      {{"--do_eval", "--profile_steps", "3"}, {"--do_train"}, "what is asked of updates has no effect"},
+      {{"--do_eval", "--torch_empty_cache_steps", "3"},
+       {"--do_train"},
+       "what is asked of updates has no effect"},
+      {{"--do_eval", "--debug", "underflow_overflow"}, {}, ""},
+      {{"--adam_beta1", "0.8", "--optim", "rmsprop"},
+       {"--optim", "lion"},
+       "adam_beta1 and adam_beta2 have no effect"},
+      {{"--adam_beta2", "0.95", "--optim", "sgd"},
+       {"--optim", "adamw_torch"},
+       "adam_beta1 and adam_beta2 have no effect"},
+      {{"--adam_epsilon", "1e-6", "--optim", "adafactor"},
+       {"--optim", "adamw_anyprecision"},
+       "adam_epsilon has no effect"},
+      {{"--adam_epsilon", "1e-6", "--optim", "lion"}, {"--optim", "adam"}, "adam_epsilon has no effect"},
+      {{"--validation_file", "v.txt"}, {"--do_eval"}, "validation data have no effect"},
+      {{"--validation_dir", "images"}, {"--eval_on_start"}, "validation data have no effect"},
+      {{"--max_eval_samples", "9"}, {"--eval_strategy", "epoch"}, "validation data have no effect"},
+      {{"--predict_with_generate", "--prediction_loss_only"},
+       {"--prediction_loss_only", "false"},
+       "predict_with_generate has no effect"},
+      {{"--include_for_metrics", "loss", "--prediction_loss_only"},
+       {"--prediction_loss_only", "false"},
+       "what is asked of metrics has no effect"},
+      {{"--batch_eval_metrics", "--prediction_loss_only"},
+       {"--prediction_loss_only", "false"},
+       "what is asked of metrics has no effect"},
+      {{"--logging_dir", "boards"}, {"--report_to", "tensorboard"}, "logging_dir has no effect"},
+      {{"--logging_dir", "boards", "--report_to", "wandb"},
+       {"--report_to", "all"},
+       "logging_dir has no effect"},
+      {{"--project", "mine"}, {"--report_to", "trackio"}, "project has no effect"},
       {{"--packing_strategy", "wrapped"}, {"--packing"}, "packing_strategy has no effect"},
       {{"--packing_strategy", "wrapped"}, {"--eval_packing", "--do_eval"}, "packing_strategy has no effect"},
       {{"--eval_packing"}, {"--do_eval"}, "eval_packing has no effect"},
@@ -290,6 +334,20 @@ TEST_CASE("a flag that was given and does nothing beside the others is told, onc
     CHECK(contains(notes(parse(also(words, {"--warmup_ratio", "0.1"}))), "warmup_steps has no effect"));
     CHECK_FALSE(contains(notes(parse(words)), "no effect"));
   }
+}
+
+TEST_CASE(
+    "a file that repeats defaults is told nothing of them, and data_dir names files that may stay unread") {
+  const NamedFile file("--config", "run.yaml",
+                       "save_strategy: epoch\nsave_steps: 500\nlogging_strategy: 'no'\nlogging_steps: 500\n"
+                       "optim: sgd\nadam_beta1: 0.9\nadam_epsilon: 1e-8\nlogging_dir: null\n"
+                       "project: huggingface\nmax_eval_samples: null\n");
+  CHECK(file.notes().empty());
+  const Words pairs = {"--model_type", "gpt2", "--output_dir", "out", "--data_dir", "pairs"};
+  CHECK_FALSE(contains(notes(parse_arguments(pairs, {})), "no effect"));
+  const Words named =
+      also(pairs, {"--validation_file", "pairs/val.source", "--test_file", "pairs/test.source"});
+  CHECK_FALSE(contains(notes(parse_arguments(named, {})), "no effect"));
 }
 
 TEST_CASE("values that follow from others") {

@@ -42,8 +42,8 @@ std::string places(const Rule& rule, const Origins& origins) {
 std::span<const Rule> rules() {
   static const std::vector<Rule> kRules = [] {
     std::vector<Rule> all;
-    for (const auto group :
-         {interval_rules, training_rules, data_rules, launch_rules, task_rules, effect_rules})
+    for (const auto group : {interval_rules, training_rules, data_rules, launch_rules, task_rules,
+                             effect_rules, loop_effect_rules})
       all.insert(all.end(), group().begin(), group().end());
     return all;
   }();

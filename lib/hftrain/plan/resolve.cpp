@@ -283,6 +283,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   note_padded_samples(input, plan, notes);
   note_generation(input, plan, notes);
   note_stream(input, plan, notes);
+  note_idle_flags(input, plan, notes);
   if (!input.model.missing.empty())
     notes.push_back(warning("not here, and needed by a run: " + join(input.model.missing, ", "),
                             "the plan goes by config.json and the sizes of the data files"));

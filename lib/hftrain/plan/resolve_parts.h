@@ -67,6 +67,11 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
 BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 StepsPlan resolve_steps(const ResolveInput& input, const RunPlan& plan);
 
+// idle_flags.cpp
+// What was given, and has no effect on this model, this task or this order of the data; what the arguments tell by
+// themselves is in arguments/rules.
+void note_idle_flags(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
+
 // label_notes.cpp
 // A model whose labels are not those of the data.
 void note_labels(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
@@ -76,6 +81,8 @@ OptimizerPlan resolve_optimizer(const ResolveInput& input);
 // Numbers have no probability to spread.
 void check_label_smoothing(const ResolveInput& input, const architectures::Architecture& architecture,
                            Problems& problems);
+// Evaluation gives more than the loss, as far as the task's own metrics go.
+bool gives_metrics(const ResolveInput& input);
 // Rule 56, and answers: the plan's optimizer smooths nothing.
 void note_label_smoothing(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
 // What --hf_compat does not bring back.

@@ -34,6 +34,7 @@ tasks::Scoring scoring_of(const ResolveInput& input) {
   const arguments::EvaluationArguments& evaluation = input.parsed.arguments.evaluation;
   if (task.scoring == nullptr || evaluation.prediction_loss_only) return {};
   tasks::Scoring scoring = task.scoring(task_input(input.parsed, input.model), input.data.of_task);
+  if (scoring.metrics.empty()) return scoring;  // the loss alone, and nobody judges what else is handed over
   for (std::string& name : extra_metrics(evaluation).names()) scoring.metrics.push_back(std::move(name));
   return scoring;
 }
@@ -114,6 +115,10 @@ bool smooths_labels(const architectures::Architecture& architecture) {
 }
 
 }  // namespace
+
+bool gives_metrics(const ResolveInput& input) {
+  return !scoring_of(input).metrics.empty();
+}
 
 void check_label_smoothing(const ResolveInput& input, const architectures::Architecture& architecture,
                            Problems& problems) {

@@ -116,7 +116,8 @@ TEST_CASE("samples of tasks whose data are not copied are counted, and fewer sta
     return child_of(words).arguments.data;
   };
   CHECK(data({}).max_train_samples == 2000);
-  CHECK(data({}).max_eval_samples == 200);
+  CHECK(data({"--do_train", "--do_eval"}).max_eval_samples == 200);
+  CHECK_FALSE(data({}).max_eval_samples);  // which would be told to be idle
   CHECK(data({"--max_train_samples", "50"}).max_train_samples == 50);
   CHECK(data({"--max_train_samples", "5000"}).max_train_samples == 2000);
   CHECK_FALSE(child_of({}).arguments.data.max_train_samples);

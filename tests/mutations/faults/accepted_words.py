@@ -190,7 +190,7 @@ fault("options of pushing without --push_to_hub are taken without a word",
       tests=[BESIDE_OTHERS], says=r"hub_model_id")
 
 fault("test data without --do_predict are taken without a word",
-      "lib/hftrain/arguments/rules/effect_rules.cpp", "return !o.arguments.run.do_predict && (chosen", "return o.arguments.run.do_predict && (chosen",
+      "lib/hftrain/arguments/rules/effect_rules.cpp", "return !o.arguments.run.do_predict && (named", "return o.arguments.run.do_predict && (named",
       tests=[BESIDE_OTHERS], says=r"test_file")
 
 fault("a column of lengths that nothing looks at is taken without a word",
@@ -395,3 +395,35 @@ fault("a printed mixed_precision wins over the false that was asked for",
 fault("use_liger_kernel false is taken without a word",
       "lib/hftrain/plan/resolve_model.cpp", "if (!switches_fusion_off(input)) return;", "if (switches_fusion_off(input)) return;",
       tests=["plan: use_liger_kernel false is told to switch fused operators off, also of a file that repeats the default"], says=r"told")
+
+fault("save_steps with another strategy is passed over",
+      "lib/hftrain/arguments/rules/loop_effect_rules.cpp", 'saving.save_steps > 0 && saving.save_strategy != "steps";', 'saving.save_steps > 0 && saving.save_strategy == "never";',
+      tests=[BESIDE_OTHERS], says=r"save_steps has no effect")
+
+fault("logging_steps is called idle where evaluations go by it, and there alone",
+      "lib/hftrain/arguments/rules/loop_effect_rules.cpp", 'logging.logging_strategy != "steps" && !of_evaluation;', 'logging.logging_strategy != "steps" && of_evaluation;',
+      tests=[BESIDE_OTHERS], says=r"no effect")
+
+fault("betas of an optimizer without them are passed over",
+      "lib/hftrain/arguments/rules/loop_effect_rules.cpp", 'return optim == "sgd" || optim == "adagrad" || optim == "rmsprop" || optim == "adafactor";', 'return optim == "adagrad" || optim == "adafactor";',
+      tests=[BESIDE_OTHERS], says=r"adam_beta1 and adam_beta2 have no effect")
+
+fault("validation data that nobody evaluates are passed over",
+      "lib/hftrain/arguments/rules/loop_effect_rules.cpp", "return !judges && (names_validation_data(o)", "return judges && (names_validation_data(o)",
+      tests=[BESIDE_OTHERS], says=r"validation data have no effect")
+
+fault("metrics of inputs and losses are promised where the loss alone is given",
+      "lib/hftrain/plan/resolve_training.cpp", "if (scoring.metrics.empty()) return scoring;", "if (task.scoring == nullptr) return scoring;",
+      tests=["plan: pairs that are judged by the loss alone have no metrics to include anything for, and none is promised"], says=r"include_for_metrics|loss_std")
+
+fault("a revision beside folders alone is passed over",
+      "lib/hftrain/plan/idle_flags.cpp", "!opens_snapshots(input.model);", "opens_snapshots(input.model);",
+      tests=["plan: a revision is told to be idle where no snapshot of the Hub is opened"], says=r"idle\(")
+
+fault("a model_type beside a model of another one is passed over",
+      "lib/hftrain/plan/idle_flags.cpp", "model.model_type != input.model.architecture->model_type();", "model.model_type == input.model.architecture->model_type();",
+      tests=["plan: a model_type is told to be idle where the model that is opened is of another one"], says=r"model_type has no effect")
+
+fault("a data_seed is said to be idle where masks are drawn from it",
+      "lib/hftrain/plan/idle_flags.cpp", 'data.sampling == "group_by_length" || data.sampling == "sortish" || data.masking ||\n         data.preprocessor;', 'data.sampling == "sortish" || data.masking;',
+      tests=["plan: a data_seed is told to be idle where nothing is drawn from it"], says=r"idle|told")

@@ -25,4 +25,9 @@ inline bool evaluating(Outcome o) {
   return o.arguments.run.do_eval || o.arguments.evaluation.eval_strategy != "no";
 }
 
+// The user asked for it, other than by a file that repeats the default.
+inline bool chosen(Outcome o, const char* flag) {
+  return o.origins.is_given(flag) && o.origins.is_chosen(flag);
+}
+
 }  // namespace hftrain::arguments

@@ -1,4 +1,5 @@
-// What was given, and has no effect beside the other arguments.
+// What was given, and has no effect beside the other arguments; what is about updates, evaluations and trackers is in
+// loop_effect_rules.cpp.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -8,11 +9,6 @@
 
 namespace hftrain::arguments {
 namespace {
-
-// The user asked for it, other than by a file that repeats the default.
-bool chosen(Outcome o, const char* flag) {
-  return o.origins.is_given(flag) && o.origins.is_chosen(flag);
-}
 
 // Schedules that take no warm-up from warmup_steps.
 bool warms_up(const std::string& schedule) {
@@ -86,7 +82,9 @@ const Rule kEffectRules[] = {
      Severity::kNote,
      {"test_file", "max_predict_samples", "do_predict"},
      [](Outcome o) {
-       return !o.arguments.run.do_predict && (chosen(o, "test_file") || chosen(o, "max_predict_samples"));
+       // With data_dir the files of all sets are named at once.
+       const bool named = chosen(o, "test_file") && !o.arguments.data.data_dir;
+       return !o.arguments.run.do_predict && (named || chosen(o, "max_predict_samples"));
      },
      "test data have no effect",
      "nothing is predicted",
@@ -136,16 +134,6 @@ const Rule kEffectRules[] = {
      "eval_delay has no effect",
      "nothing is evaluated while it trains: eval_strategy is no",
      "--eval_strategy steps or epoch"},
-    {"H21",
-     Severity::kNote,
-     {"eval_steps", "eval_strategy"},
-     [](Outcome o) {
-       return chosen(o, "eval_steps") && o.arguments.evaluation.eval_steps.value_or(0) > 0 &&
-              o.arguments.evaluation.eval_strategy != "steps";
-     },
-     "eval_steps has no effect",
-     "eval_strategy is {eval_strategy}",
-     "--eval_strategy steps"},
     {"H21",
      Severity::kNote,
      {"warmup_steps", "lr_scheduler_type"},

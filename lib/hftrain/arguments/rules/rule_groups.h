@@ -13,5 +13,6 @@ std::span<const Rule> data_rules();
 std::span<const Rule> launch_rules();
 std::span<const Rule> task_rules();
 std::span<const Rule> effect_rules();
+std::span<const Rule> loop_effect_rules();
 
 }  // namespace hftrain::arguments

@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <string>
+
+#include "hftrain/plan/resolve_parts.h"
+
+namespace hftrain::plan {
+namespace {
+
+using Severity = Diagnostic::Severity;
+
+struct IdleFlag {
+  const char* flag;
+  Severity severity;
+  bool (*idle)(const ResolveInput& input, const RunPlan& plan);  // of a flag that was chosen
+  std::string (*why)(const ResolveInput& input, const RunPlan& plan);
+  const char* hint;
+};
+
+bool of_images(const ResolveInput&, const RunPlan& plan) {
+  return plan.data.preprocessor.has_value();
+}
+
+// A program of the user's may judge by itself, and have an order of its own.
+bool is_of_program(const ResolveInput& input) {
+  return input.parsed.arguments.launch.worker_program.has_value();
+}
+
+bool is_snapshot(const std::string& path) {
+  return path.find("/models--") != std::string::npos && path.find("/snapshots/") != std::string::npos;
+}
+
+bool opens_snapshots(const ModelFacts& model) {
+  const auto paths = {&model.source_folder, &model.adapter_folder, &model.tokenizer_folder,
+                      &model.preprocessor_origin, &model.generation_config_origin};
+  return std::ranges::any_of(paths, [](const std::string* path) { return is_snapshot(*path); });
+}
+
+// What is loaded says by itself of which kind it is.
+bool is_of_another_type(const ResolveInput& input, const RunPlan&) {
+  const arguments::ModelArguments& model = input.parsed.arguments.model;
+  return (model.model_name_or_path || model.config_name) &&
+         model.model_type != input.model.architecture->model_type();
+}
+
+// The order of the training data, what is hidden of them and how images are cut.
+bool draws_from_data_seed(const DataPlan& data) {
+  const bool random = data.sampling == "random" && data.seedable_sampler;
+  return random || data.sampling == "group_by_length" || data.sampling == "sortish" || data.masking ||
+         data.preprocessor;
+}
+
+constexpr IdleFlag kIdleFlags[] = {
+    {"validation_split_percentage", Severity::kWarning, of_images,
+     [](const ResolveInput&, const RunPlan&) {
+       return std::string("the share of the training images that is held out is train_val_split");
+     },
+     "--train_val_split SHARE"},
+    {"tokenizer_name", Severity::kNote, of_images,
+     [](const ResolveInput&, const RunPlan&) { return std::string("there are images, and no text"); },
+     "leave it out"},
+    {"model_type", Severity::kWarning, is_of_another_type,
+     [](const ResolveInput& input, const RunPlan&) {
+       const arguments::ModelArguments& model = input.parsed.arguments.model;
+       return "the config of " + model.config_name.value_or(input.model.source_folder) + " says " +
+              input.model.architecture->model_type();
+     },
+     "leave it out; it is for training from scratch"},
+    {"model_revision", Severity::kWarning,
+     [](const ResolveInput& input, const RunPlan&) {
+       const arguments::ModelArguments& model = input.parsed.arguments.model;
+       return model.model_revision != "main" && !model.config_name && !opens_snapshots(input.model);
+     },
+     [](const ResolveInput&, const RunPlan&) {
+       return std::string("it chooses among the snapshots of a name on the Hub, and folders are named");
+     },
+     "the name on the Hub, or leave it out"},
+    {"data_seed", Severity::kNote,
+     [](const ResolveInput& input, const RunPlan& plan) {
+       return plan.do_train && !plan.data.stream && !is_of_program(input) && !draws_from_data_seed(plan.data);
+     },
+     [](const ResolveInput&, const RunPlan& plan) {
+       return plan.data.sampling == "random"
+                  ? std::string("use_seedable_sampler is false: the order is drawn from seed")
+                  : "the order " + plan.data.sampling + " does not go by it";
+     },
+     "--seed, or leave it out"},
+    {"include_for_metrics", Severity::kWarning,
+     [](const ResolveInput& input, const RunPlan& plan) {
+       const bool judges = plan.do_eval || plan.do_predict || plan.evaluation.on_start;
+       const bool told = input.parsed.arguments.evaluation.prediction_loss_only;  // by arguments/rules
+       return judges && !told && !is_of_program(input) && !gives_metrics(input);
+     },
+     [](const ResolveInput& input, const RunPlan&) {
+       return "evaluation of --task " + std::string(task_row(input.parsed).name) +
+              " gives the loss alone here";
+     },
+     "--predict_with_generate, or leave it out"},
+};
+
+}  // namespace
+
+void note_idle_flags(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  for (const IdleFlag& row : kIdleFlags) {
+    if (!input.parsed.origins.is_chosen(row.flag) || !row.idle(input, plan)) continue;
+    notes.push_back({row.severity, std::string(row.flag) + " has no effect",
+                     input.parsed.origins.describe(row.flag), row.why(input, plan), row.hint});
+  }
+}
+
+}  // namespace hftrain::plan
