@@ -8,6 +8,9 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
+#include <mutex>
+#include <set>
+#include <thread>
 
 #include "comm/rank_processes.h"
 #include "hftrain/trainer/components.h"
@@ -31,9 +34,10 @@ struct TinyEvaluation {
     model->initialise(at::make_generator<at::CPUGeneratorImpl>(uint64_t{7}));
   }
 
-  Evaluation run(int64_t samples, const std::string& prefix, const ScorerMaker& make_scorer = {}) {
+  Evaluation run(int64_t samples, const std::string& prefix, const ScorerMaker& make_scorer = {},
+                 std::shared_ptr<const data::Collator> collator = data::block_collator()) {
     return evaluator.run({.dataset = memory_dataset(samples),
-                          .collator = data::block_collator(),
+                          .collator = std::move(collator),
                           .prefix = prefix,
                           .make_scorer = make_scorer});
   }
@@ -60,6 +64,32 @@ struct TinyEvaluation {
   nn::UnitRunner runner;
   EventChannel events{FileDescriptor(), 0};
   Evaluator evaluator;
+};
+
+// Makes blocks, and notes on which threads.
+class WatchedCollator final : public data::Collator {
+ public:
+  std::vector<data::TensorShape> shapes(const data::Dataset& dataset,
+                                        std::span<const int64_t> samples) const override {
+    return blocks_->shapes(dataset, samples);
+  }
+  void fill(const data::Dataset& dataset, std::span<const int64_t> samples, const data::DrawKey& key,
+            std::span<void* const> memory) const override {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      threads_.insert(std::this_thread::get_id());
+    }
+    blocks_->fill(dataset, samples, key, memory);
+  }
+  std::set<std::thread::id> threads() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return threads_;
+  }
+
+ private:
+  std::unique_ptr<data::Collator> blocks_ = data::block_collator();
+  mutable std::mutex mutex_;
+  mutable std::set<std::thread::id> threads_;
 };
 
 // Keeps a row for each sample: its place, its labels, what the model says of each place.
@@ -251,6 +281,21 @@ TEST_CASE("an evaluation counts every sample once, also those of a short last ba
     CHECK(tiny.loss_over(samples) == about(expected(tiny, each)));
   }
   CHECK(tiny.loss_over(5) != about(expected(tiny, {{{0, 1}, 2}, {{2, 3}, 2}, {{4}, 2}})));
+}
+
+TEST_CASE("batches of an evaluation are made by the loader's threads where there are some, in their order") {
+  const auto alone = comm::make_communicator({}, comm::builtin_backends());
+  for (const int64_t workers : {0, 2}) {
+    plan::RunPlan plan = plan_with_outputs();
+    plan.data.loader_workers = workers;
+    TinyEvaluation tiny(*alone, plan);
+    const auto collator = std::make_shared<WatchedCollator>();
+    const Evaluation evaluation = tiny.run(
+        9, "eval", [] { return std::make_unique<RecordingScorer>(); }, collator);
+    CHECK(dynamic_cast<const RecordingScorer&>(*evaluation.scorer).rows_as_merged() == recorded_alone(9));
+    CHECK_FALSE(collator->threads().empty());
+    CHECK(collator->threads().contains(std::this_thread::get_id()) == (workers == 0));
+  }
 }
 
 TEST_CASE("with drop_last an evaluation leaves the short batch out") {

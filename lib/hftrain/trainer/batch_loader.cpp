@@ -35,6 +35,13 @@ BatchLoader::BatchLoader(std::shared_ptr<const data::Dataset> dataset,
 
 BatchLoader::~BatchLoader() = default;
 
+BatchLoader::Options BatchLoader::of_plan(const plan::DataPlan& data, at::Device device) {
+  return {.seed = data.seed,
+          .workers = data.loader_workers,
+          .prefetch = data.loader_workers * data.prefetch_factor,
+          .pin_memory = data.pin_memory && device.is_cuda()};
+}
+
 bool BatchLoader::reads() const {
   return options_.dispatcher == nullptr || options_.dispatcher->rank() == 0;
 }

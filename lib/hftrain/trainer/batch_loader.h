@@ -12,6 +12,7 @@
 #include "hftrain/data/collator.h"
 #include "hftrain/data/dataset.h"
 #include "hftrain/data/samplers.h"
+#include "hftrain/plan/run_plan.h"
 #include "hftrain/trainer/batch_source.h"
 #include "hftrain/trainer/loaded_batch.h"
 #include "hftrain/trainer/loader_threads.h"
@@ -33,6 +34,9 @@ class BatchLoader final : public BatchSource {
     // outlive the object.
     comm::Communicator* dispatcher = nullptr;
   };
+
+  // What the plan asks of threads and memory, for batches that go to `device`.
+  static Options of_plan(const plan::DataPlan& data, at::Device device);
 
   BatchLoader(std::unique_ptr<RoundSource> rounds, std::shared_ptr<const data::Collator> collator,
               const Options& options);

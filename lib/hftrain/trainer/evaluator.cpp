@@ -125,13 +125,22 @@ void Evaluator::show_running_metrics(const ScorerExchange& scorers, int64_t done
   events_.message(LogLevel::kInfo, text);
 }
 
-std::unique_ptr<BatchLoader> Evaluator::first_to_last(const EvaluationRequest& request, bool even) const {
-  data::SamplerOptions options = evaluation_sampler(plan_, communicator_, *request.dataset);
-  options.even_batches = even || options.even_batches;
-  auto loader = std::make_unique<BatchLoader>(request.dataset, request.collator, options, /*prefetch=*/0,
-                                              /*pin_memory=*/false);
+std::unique_ptr<BatchLoader> Evaluator::first_to_last(const EvaluationRequest& request) const {
+  const data::SamplerOptions sampler = evaluation_sampler(plan_, communicator_, *request.dataset);
+  BatchLoader::Options options = BatchLoader::of_plan(plan_.data, model_.options().device);
+  options.length_group = sampler.length_group;
+  auto loader = std::make_unique<BatchLoader>(ordered_rounds(request.dataset, sampler, Reads::kOwn),
+                                              request.collator, options);
   loader->seek({});
   return loader;
+}
+
+LoadedBatch Evaluator::filler(const EvaluationRequest& request) const {
+  data::SamplerOptions sampler = evaluation_sampler(plan_, communicator_, *request.dataset);
+  sampler.even_batches = true;
+  BatchLoader loader(request.dataset, request.collator, sampler, /*prefetch=*/0, /*pin_memory=*/false);
+  loader.seek({});
+  return loader.next().value();
 }
 
 std::unique_ptr<BatchSource> Evaluator::shown(std::unique_ptr<BatchLoader> loader,
@@ -149,7 +158,7 @@ Evaluator::BatchLoss Evaluator::next_loss(BatchSource& loader, const EvaluationR
     if (collector) collector->add(*batch, output, rows, loss.mean);
     return loss;
   }
-  loss_of(first_to_last(request, /*even=*/true)->next().value(), output);
+  loss_of(filler(request), output);
   return {};
 }
 

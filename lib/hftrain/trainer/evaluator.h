@@ -86,8 +86,10 @@ class Evaluator {
   // Around it the loader of somebody else, if there is one.
   static std::unique_ptr<BatchSource> shown(std::unique_ptr<BatchLoader> loader,
                                             const EvaluationRequest& request);
-  // At its start. `even`: filled up, so that every rank has a batch.
-  std::unique_ptr<BatchLoader> first_to_last(const EvaluationRequest& request, bool even = false) const;
+  // At its start, with the threads and the memory that --dataloader_num_workers and its like ask for.
+  std::unique_ptr<BatchLoader> first_to_last(const EvaluationRequest& request) const;
+  // The first batch of this rank, where even a rank without samples has one.
+  LoadedBatch filler(const EvaluationRequest& request) const;
   Json speeds(const std::string& prefix, int64_t samples, double seconds) const;
   bool labelled(const models::Batch& columns) const;
   // Of the batch of this rank in a round, the first ones: the rest only fills it up.

@@ -152,11 +152,8 @@ std::unique_ptr<BatchSource> Trainer::open_training_data() {
 std::unique_ptr<BatchLoader> Trainer::open_planned_data() {
   const bool sends = plan_.data.dispatch_batches;
   const Reads reads = !sends ? Reads::kOwn : communicator_.rank() == 0 ? Reads::kAll : Reads::kNothing;
-  BatchLoader::Options options{.seed = plan_.data.seed,
-                               .workers = plan_.data.loader_workers,
-                               .prefetch = plan_.data.loader_workers * plan_.data.prefetch_factor,
-                               .pin_memory = plan_.data.pin_memory && context_.device.is_cuda(),
-                               .dispatcher = sends ? &communicator_ : nullptr};
+  BatchLoader::Options options = BatchLoader::of_plan(plan_.data, context_.device);
+  if (sends) options.dispatcher = &communicator_;
   std::unique_ptr<RoundSource> rounds;
   if (plan_.data.stream) {
     auto wait = std::make_shared<DataWait>(events_, [] { return StopRequest::seen() != StopSignal::kNone; });

@@ -427,3 +427,7 @@ fault("a model_type beside a model of another one is passed over",
 fault("a data_seed is said to be idle where masks are drawn from it",
       "lib/hftrain/plan/idle_flags.cpp", 'data.sampling == "group_by_length" || data.sampling == "sortish" || data.masking ||\n         data.preprocessor;', 'data.sampling == "sortish" || data.masking;',
       tests=["plan: a data_seed is told to be idle where nothing is drawn from it"], says=r"idle|told")
+
+fault("evaluation reads its batches on its own thread whatever is asked",
+      "lib/hftrain/trainer/evaluator.cpp", "options.length_group = sampler.length_group;", "options.length_group = sampler.length_group;\n  options.prefetch = 0;",
+      tests=["trainer: batches of an evaluation are made by the loader's threads where there are some, in their order"], says=r"workers == 0|threads")

@@ -7,7 +7,8 @@ std::vector<Flag> data_flags() {
       {.name = "dataloader_num_workers",
        .slot = at<&Arguments::data, &DataArguments::dataloader_num_workers>,
        .help = "Background workers that prepare batches.",
-       .note = "Threads of the rank; 0 prepares batches on the training thread.",
+       .note = "Threads of the rank, in training and in evaluation; 0 prepares batches on the thread that "
+               "computes.",
        .unit = "workers per rank",
        .range = between(0, kMostThreads)},
       {.name = "dataloader_pin_memory",
