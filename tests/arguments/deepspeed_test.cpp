@@ -478,16 +478,35 @@ TEST_CASE("monitors, reductions and activation checkpointing") {
   CHECK(
       contains(file.warnings(), "keys without effect here: activation_checkpointing.partition_activations"));
   CHECK(contains(file.notes(), "use --gradient_checkpointing"));
-  for (const std::string key : {"comms_logger", "timers"}) {
-    const std::string said = with_key('"' + key + "\": {\"enabled\": true}").warnings();
-    CHECK(contains(said, "deepspeed: keys without effect here: " + key));
-    CHECK(with_key('"' + key + "\": {\"enabled\": false}").notes().empty());
+  for (const std::string key : {"comms_logger\": {\"enabled\": true, \"prof_ops\": [\"all_reduce\"]}",
+                                "timers\": {\"throughput\": {\"enabled\": true}}"}) {
+    const std::string said = with_key('"' + key).warnings();
+    CHECK(contains(said, "deepspeed: keys without effect here: " + key.substr(0, key.find('"')) + " ("));
+    CHECK(contains(said, "leave the keys out"));
   }
+  CHECK(with_key("\"comms_logger\": {\"enabled\": false}, \"timers\": {}").notes().empty());
   const DeepspeedFile tracked =
       with_key("\"wandb\": {\"enabled\": true, \"group\": \"g\", \"project\": \"deepspeed\"}");
   CHECK(tracked.arguments().logging.report_to == Words{"wandb"});
   CHECK(contains(tracked.notes(), "the variable WANDB_RUN_GROUP says it"));
   CHECK_FALSE(contains(tracked.notes(), "WANDB_PROJECT"));
+}
+
+TEST_CASE("keys of sections without effect are those that DeepSpeed knows, and so are words") {
+  const auto mistakes = [](const std::string& key) { return with_key(key).mistakes(); };
+  CHECK(contains(mistakes("\"comms_logger\": {\"enabled\": false, \"verbos\": true}"),
+                 "did you mean verbose?"));
+  CHECK(contains(mistakes("\"comms_logger\": {\"prof_all\": \"some\"}"), "comms_logger.prof_all"));
+  CHECK(contains(mistakes("\"timers\": {\"throughput\": {\"synchronised\": true}}"),
+                 "unknown key 'synchronised'"));
+  CHECK(contains(mistakes("\"timers\": {\"enabled\": true}"), "unknown key 'enabled'"));
+  CHECK(contains(mistakes("\"checkpoint\": {\"parallel_write\": {\"stage\": true}}"), "unknown key 'stage'"));
+  CHECK(mistakes("\"checkpoint\": {\"parallel_write\": {\"pipeline_stage\": true}}").empty());
+  CHECK(contains(mistakes("\"seq_parallel_communication_data_type\": \"fp64\""),
+                 "seq_parallel_communication_data_type"));
+  CHECK(mistakes("\"seq_parallel_communication_data_type\": \"bf16\"").empty());
+  CHECK(contains(mistakes("\"comms_logger\": true"), "comms_logger is not a mapping"));
+  CHECK(mistakes("\"comms_logger\": false").empty());
 }
 
 TEST_CASE("a job name of TensorBoard without a folder, and words that are none, are told") {

@@ -34,6 +34,8 @@ std::span<const SectionKey> tensorboard();
 std::span<const SectionKey> csv_monitor();
 std::span<const SectionKey> wandb();
 std::span<const SectionKey> comet();
+std::span<const SectionKey> comms_logger();
+std::span<const SectionKey> timers();
 
 }  // namespace deepspeed_tables
 }  // namespace hftrain::arguments

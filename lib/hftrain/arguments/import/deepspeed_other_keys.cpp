@@ -29,6 +29,7 @@ const SectionKey kAio[] = {
      .neutral = "false"},
 };
 
+const SectionKey kParallelWrite[] = {{.name = "pipeline_stage", .type = Type::kBool}};
 const SectionKey kCheckpoint[] = {
     {.name = "tag_validation",
      .support = accepted("ranks always agree on a checkpoint"),
@@ -41,7 +42,8 @@ const SectionKey kCheckpoint[] = {
     {.name = "use_node_local_storage", .type = Type::kBool},
     {.name = "parallel_write",
      .type = Type::kMapping,
-     .support = accepted("every rank writes its own shard")},
+     .support = accepted("every rank writes its own shard"),
+     .keys = kParallelWrite},
 };
 
 constexpr Support kNoDeepSpeedCheckpointing =
@@ -103,6 +105,15 @@ const SectionKey kComet[] = {
     {.name = "mode"},
 };
 
+const SectionKey kCommsLogger[] = {{.name = "enabled", .type = Type::kBool},
+                                   {.name = "verbose", .type = Type::kBool},
+                                   {.name = "prof_all", .type = Type::kBool},
+                                   {.name = "prof_ops", .type = Type::kList},
+                                   {.name = "debug", .type = Type::kBool}};
+const SectionKey kThroughput[] = {{.name = "enabled", .type = Type::kBool},
+                                  {.name = "synchronized", .type = Type::kBool}};
+const SectionKey kTimers[] = {{.name = "throughput", .type = Type::kMapping, .keys = kThroughput}};
+
 }  // namespace
 
 namespace deepspeed_tables {
@@ -137,6 +148,14 @@ std::span<const SectionKey> wandb() {
 
 std::span<const SectionKey> comet() {
   return kComet;
+}
+
+std::span<const SectionKey> comms_logger() {
+  return kCommsLogger;
+}
+
+std::span<const SectionKey> timers() {
+  return kTimers;
 }
 
 }  // namespace deepspeed_tables

@@ -99,17 +99,23 @@ void CheckedSection::check_key(const SectionKey& key, const std::string& written
   }
   places_[pointer] = section_.place(at);
   if (key.automatic && written == "auto") return store(key, written, at, pointer);
-  if (key.type == Type::kMapping) {
-    if (!key.keys.empty() && written.is_object()) values_[pointer] = written;
-    if (!key.keys.empty()) return check_mapping(key, at, pointer);
-    return store(key, written, at, pointer);
-  }
+  if (key.type == Type::kMapping) return check_section(key, written, at, pointer);
   const Result<Json> value = typed(key, written);
   if (const auto* error = std::get_if<ValueError>(&value)) {
     return problem(dotted(at) + ": " + error->what, at, "nothing else is read there",
                    error->hint.empty() ? "such a value, or leave it out" : error->hint);
   }
   store(key, std::get<Json>(value), at, pointer);
+}
+
+// Keys are those that the other program knows, also where the section as a whole has no effect here.
+void CheckedSection::check_section(const SectionKey& key, const Json& written, const std::string& at,
+                                   const std::string& pointer) {
+  const bool acts = key.support.status == Support::kImplemented;
+  const bool is_off = !acts && !written.is_object() && switched_off(written);
+  if (!key.keys.empty() && acts && written.is_object()) values_[pointer] = written;
+  if (!key.keys.empty() && !is_off) check_mapping(key, at, pointer);
+  if (key.keys.empty() || !acts) store(key, written, at, pointer);
 }
 
 void CheckedSection::unknown(std::span<const SectionKey> keys, const std::string& name,
@@ -149,11 +155,13 @@ void CheckedSection::note_idle_keys() const {
 
 void CheckedSection::tell(const std::vector<std::string>& keys, Diagnostic::Severity severity) const {
   if (keys.empty()) return;
-  report_.notes.push_back({.severity = severity,
-                           .what = name_ + ": keys without effect here: " + join(keys, ", "),
-                           .where = place(section_.origin),
-                           .why = "",
-                           .hint = ""});
+  const bool relied_on = severity == Diagnostic::Severity::kWarning;
+  report_.notes.push_back(
+      {.severity = severity,
+       .what = name_ + ": keys without effect here: " + join(keys, ", "),
+       .where = place(section_.origin),
+       .why = relied_on ? "whoever wrote them may count on what they do elsewhere" : "",
+       .hint = relied_on ? "take what the words in brackets name, and leave the keys out" : ""});
 }
 
 void CheckedSection::tell_idle(const std::string& pointer, const Json& neutral, const std::string& why,

@@ -17,7 +17,7 @@ namespace hftrain::arguments {
 struct SectionKey {
   std::string_view name;
   Type type = Type::kText;                // kList: of numbers or texts, taken as they are
-  Support support = {};                   // of a value other than `neutral`
+  Support support = {};                   // of a value other than `neutral`; of a mapping the whole
   std::string_view neutral = {};          // of an accepted or refused key: the value that is always fine
   std::span<const SectionKey> keys = {};  // of a mapping; empty: its keys are not looked at
   std::vector<std::string_view> words = {};
@@ -69,6 +69,8 @@ class CheckedSection {
   void check_mapping(const SectionKey& described, const std::string& at, const std::string& pointer);
   void check_key(const SectionKey& key, const std::string& written_name, const Json& written,
                  const std::string& at, const std::string& pointer);
+  void check_section(const SectionKey& key, const Json& written, const std::string& at,
+                     const std::string& pointer);
   void unknown(std::span<const SectionKey> keys, const std::string& name, const std::string& at);
   void store(const SectionKey& key, const Json& value, const std::string& at, const std::string& pointer);
   void tell(const std::vector<std::string>& keys, Diagnostic::Severity severity) const;
