@@ -8,6 +8,7 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "launcher/front/adapter_weights.h"
@@ -69,9 +70,10 @@ storage::ExportResult merge_adapter(const std::string& folder, const std::string
   require_adapter(folder);
   AdapterWeights adapter(folder);
   const std::string cache = plan::hub_cache_folder(std::nullopt, environment);
-  const std::string base_folder = plan::resolve_model_folder(
-      adapter.base(), "base_model_name_or_path of " + folder + '/' + architectures::kAdapterConfigName,
-      "main", cache);
+  const std::string origin = folder + '/' + architectures::kAdapterConfigName;
+  const std::string base_folder =
+      plan::resolve_model_folder(adapter.base(), "base_model_name_or_path of " + origin,
+                                 plan::base_revision_of(adapter.config(), "main", origin), cache);
   const StoredWeights base(base_folder);
   take_names(adapter, base_folder);
   storage::ExportOptions options{.max_shard_bytes = max_shard_bytes, .over = folder};

@@ -165,6 +165,10 @@ def an_adapter_goes_on_from_its_folder_and_merges(fixture, folder):
     scores = [json.loads(fixture.call("generate", "--model_name_or_path", model, "--use_cpu", "--json", "--max_new_tokens", "8", "--eos_token_id",
                                       "null", "--num_beams", "2", "--prompt", "the old").stdout)["generations"][0]["score"]
               for model in (second, merged, fixture.base)]
+    change(second, "adapter_config.json", nora_size=16)
+    said = fixture.call("generate", "--model_name_or_path", second, "--use_cpu", "--max_new_tokens", "1", "--prompt", "the old").stderr
+    expect(f"note: nora_size (16) of {second}/adapter_config.json has no effect" in said, "a key of another peft", said)
+    change(second, "adapter_config.json", nora_size=None)
     expect(abs(scores[0] - scores[1]) < 1e-5 and abs(scores[0] - scores[2]) > 1e-2, "texts are scored as by the merged model", scores)
     refused = fixture.call("checkpoint", "merge", second, merged, expect=2)
     expect("not empty" in refused.stderr, "a folder that is there", refused.stderr)

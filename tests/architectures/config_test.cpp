@@ -441,6 +441,10 @@ TEST_CASE("An adapter that is not one of ours is refused with the reason that be
       {"target_modules", ".*c_attn", "is a regular expression", "by their names, or by endings of these"},
       {"init_lora_weights", "pissa", "the adapter began as \"pissa\"", "what it was trained beside"},
       {"r", "four", "r of the adapter is \"four\"", "a value of another type"},
+      {"use_nora", true, "use_nora of the adapter is not known here: true", "peft 0.21 has no such key"},
+      {"nora_config", Json::object({{"rank", 2}}), "nora_config of the adapter is not known",
+       "may change what the adapter computes"},
+      {"enable_lora", Json::array({true, false}), "enable_lora of the adapter is not known", "no such key"},
       {"r", 0, "missing or out of range", "a rank is 1 or more"}};
   for (const Refused& refused : cases) {
     INFO(refused.key << " " << refused.value.dump());
@@ -450,6 +454,25 @@ TEST_CASE("An adapter that is not one of ours is refused with the reason that be
     CHECK_REFUSED(adapter_from_json(config, "adapter_config.json"), refused.why);
   }
   CHECK_REFUSED(adapter_from_json(Json::array(), "adapter_config.json"), "it is array");
+}
+
+TEST_CASE("Keys of an adapter that another release of peft has are told where they switch nothing on") {
+  Json config = {{"peft_type", "LORA"},
+                 {"r", 4},
+                 {"target_modules", Json::array({"c_attn"})},
+                 // As 0.21 writes them.
+                 {"megatron_core", "megatron.core"},
+                 {"qalora_group_size", 16},
+                 {"revision", "v1"},
+                 {"auto_mapping", Json::object({{"base_model_class", "X"}})},
+                 {"loftq_config", Json::object()},
+                 {"use_dora", false}};
+  CHECK(unknown_adapter_keys(config).empty());
+  config.update({{"use_nora", false}, {"nora_config", nullptr}, {"nora_words", ""}});
+  CHECK(unknown_adapter_keys(config).empty());
+  config.update({{"nora_size", 16}, {"nora_kind", "plain"}});
+  CHECK(adapter_from_json(config, "adapter_config.json").rank == 4);
+  CHECK(unknown_adapter_keys(config) == std::vector<std::string>{"nora_kind (\"plain\")", "nora_size (16)"});
 }
 
 TEST_CASE(

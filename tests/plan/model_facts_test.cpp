@@ -6,9 +6,11 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
 #include "resolve_case.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::plan {
@@ -98,6 +100,29 @@ TEST_CASE("a name in the cache is a model with weights and tokenizer") {
   const ModelFacts told = load_model_facts(arguments, environment_of({{"HF_HUB_CACHE", cache.path()}}));
   CHECK(told.tokenizer_class == "MBartTokenizer");
   CHECK(told.tokenizer_max_length == 77);
+}
+
+TEST_CASE("an adapter's base model is of the revision that it was made beside, unless another one is said") {
+  TemporaryDirectory cache, adapter;
+  const std::string repository = cache / "models--org--base";
+  write_file_atomically(repository + "/refs/main", "c1");
+  write_file_atomically(repository + "/refs/v2", "c2");
+  for (const char* commit : {"c1", "c2"}) write_model(repository + "/snapshots/" + commit);
+  const auto base = [&](const std::string& revision, const std::string& asked) {
+    write_file_atomically(
+        adapter / "adapter_config.json",
+        R"({"base_model_name_or_path": "org/base", "target_modules": ["c_attn"], "revision": )" + revision +
+            '}');
+    return std::filesystem::path(open_folder(adapter.path(), asked, cache.path()).weights)
+        .filename()
+        .string();
+  };
+  CHECK(base("null", "main") == "c1");
+  CHECK(base("\"\"", "main") == "c1");
+  CHECK(base("\"v2\"", "main") == "c2");
+  CHECK(base("\"v2\"", "c1") == "c1");
+  CHECK_REFUSED(base("\"v3\"", "main"), "hftrain fetch org/base --revision v3");
+  CHECK_REFUSED(base("3", "main"), "does not say which revision");
 }
 
 TEST_CASE("a model that is nowhere names the command that would fetch it") {

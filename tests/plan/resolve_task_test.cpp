@@ -177,6 +177,25 @@ TEST_CASE("an adapter is not saved beside the weights of a model, and an opened 
   CHECK_THROWS_WITH(resolve(input), Catch::Contains("the output folder holds the weights of a model"));
 }
 
+TEST_CASE("keys of an adapter's config that nothing reads are told once, whatever the run does") {
+  const auto notes = [](const char* config, std::vector<std::string> flags) {
+    Case one(std::move(flags));
+    one.model.source_folder = "/base";
+    one.model.adapter_folder = "/adapter";
+    one.model.adapter_config = config;
+    one.model.adapter = architectures::AdapterSpec{.targets = {"c_attn"}};
+    return one.notes();
+  };
+  const char* later = R"({"r": 8, "nora_size": 16})";
+  for (const std::vector<std::string>& flags :
+       {std::vector<std::string>{"--use_peft"}, std::vector<std::string>{"--do_eval"}}) {
+    const std::string told = notes(later, flags);
+    CHECK(contains(told,
+                   "not known here and have no effect: nora_size (16)\n  where: /adapter/adapter_config"));
+    CHECK_FALSE(contains(notes(R"({"r": 8, "megatron_core": "megatron.core"})", flags), "not known here"));
+  }
+}
+
 TEST_CASE(
     "beside an adapter the form of checkpoints is told to do nothing, and the plan says that it is saved "
     "whole") {

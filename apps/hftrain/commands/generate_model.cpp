@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <limits>
 
+#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/architectures/described_family.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -180,6 +181,9 @@ WritingModel open_writing_model(const GenerateFlags& flags, const Environment& e
       cache);
   model.folder = opened.weights;
   model.adapter = opened.adapter;
+  if (opened.spec)
+    model.unknown_adapter_keys =
+        architectures::unknown_adapter_keys(parse_json(opened.config, opened.adapter));
   const Head head = head_of(read_json_file(model.folder + "/config.json"));
   require_writer(head, model.folder);
   storage::require_model_weights(

@@ -19,6 +19,8 @@ struct WritingModel {
   std::string folder, dtype;
   std::optional<plan::PluginPlan> plugin;  // that the family comes from
   std::string adapter;                     // the folder of one that stands beside the weights; empty: none
+  std::vector<std::string>
+      unknown_adapter_keys;  // of its config, as architectures::unknown_adapter_keys says them
   std::shared_ptr<const architectures::Architecture> architecture;
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
   Json settings;                // the folder's, and those that were given over them

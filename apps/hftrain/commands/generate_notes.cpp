@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/plan/requested_threads.h"
 
 namespace hftrain::app {
@@ -37,6 +38,12 @@ void note_unknown_settings(const WritingModel& model, std::ostream& out) {
   for (const std::string& name : model.unknown_settings)
     out << "note: " << name << " of " << model.settings_origin
         << " has no effect: it is no setting of generation that is known" << std::endl;
+}
+
+void note_unknown_adapter_keys(const WritingModel& model, std::ostream& out) {
+  for (const std::string& key : model.unknown_adapter_keys)
+    out << "note: " << key << " of " << model.adapter << '/' << architectures::kAdapterConfigName
+        << " has no effect: peft 0.21 has no such key" << std::endl;
 }
 
 // Why nothing is guessed ahead, whatever is asked for; null: it is.
@@ -88,6 +95,7 @@ void note_idle_settings(const GenerateFlags& flags, const WritingModel& model,
   idle.tell({"pad_token_id"}, "what fills up a batch is no part of a text");
   note_lost_ends(model, out);
   note_unknown_settings(model, out);
+  note_unknown_adapter_keys(model, out);
 }
 
 void warn_of_unread_threads(const Environment& environment, std::ostream& out) {

@@ -83,40 +83,87 @@ T value_of(const Json& config, const char* key, const T& otherwise, const std::s
   }
 }
 
-// Keys that change what an adapter computes, and what they are where they change nothing.
+// Keys that change what an adapter computes, where they are not off.
+constexpr std::array kOff = {"use_dora",
+                             "use_qalora",
+                             "use_bdlora",
+                             "lora_bias",
+                             "megatron_config",
+                             "layer_replication",
+                             "target_parameters",
+                             "trainable_token_indices",
+                             "rank_pattern",
+                             "alpha_pattern",
+                             "alora_invocation_tokens",
+                             "arrow_config",
+                             "exclude_modules",
+                             "layers_to_transform",
+                             "layers_pattern",
+                             "corda_config",
+                             "kasa_config",
+                             "lora_ga_config",
+                             "monteclora_config",
+                             "velora_config"};
+// The others: what is read, what says how training began, and settings of the ones above.
+constexpr std::array kHarmless = {"auto_mapping",
+                                  "base_model_name_or_path",
+                                  "bias",
+                                  "ensure_weight_tying",
+                                  "eva_config",
+                                  "fan_in_fan_out",
+                                  "inference_mode",
+                                  "init_lora_weights",
+                                  "loftq_config",
+                                  "lora_alpha",
+                                  "lora_dropout",
+                                  "megatron_core",
+                                  "modules_to_save",
+                                  "peft_type",
+                                  "peft_version",
+                                  "qalora_group_size",
+                                  "r",
+                                  "revision",
+                                  "runtime_config",
+                                  "target_modules",
+                                  "task_type",
+                                  "use_rslora"};
+
+bool is_key_of_peft(const std::string& key) {
+  return std::ranges::find(kOff, key) != kOff.end() || std::ranges::find(kHarmless, key) != kHarmless.end();
+}
+
+// null, false, and what holds nothing.
+bool is_off(const Json& value) {
+  return value.is_null() || value == false || value.empty() || value == "";
+}
+
+// A number or a text alone sets something, and does not switch it on.
+bool switches_on(const Json& value) {
+  return !is_off(value) && (value.is_boolean() || value.is_structured());
+}
+
+void refuse_unknown_keys(const Json& config, const std::string& origin) {
+  for (const auto& [key, value] : config.items()) {
+    if (is_key_of_peft(key) || !switches_on(value)) continue;
+    throw unusable(origin, key + " of the adapter is not known here: " + value.dump(),
+                   "peft 0.21 has no such key, and what it switches on may change what the adapter computes",
+                   "peft's merge_and_unload() makes a plain model of it");
+  }
+}
+
 void refuse_other_forms(const Json& config, const std::string& origin) {
   if (value_of<std::string>(config, "peft_type", "LORA", origin) != "LORA")
     throw unusable(origin, "the folder holds an adapter of the type " + config["peft_type"].dump(),
                    "adapters here are LoRA", "merge it by peft first");
-  constexpr std::array kOff = {"use_dora",
-                               "use_qalora",
-                               "use_bdlora",
-                               "lora_bias",
-                               "megatron_config",
-                               "layer_replication",
-                               "target_parameters",
-                               "trainable_token_indices",
-                               "rank_pattern",
-                               "alpha_pattern",
-                               "alora_invocation_tokens",
-                               "arrow_config",
-                               "exclude_modules",
-                               "layers_to_transform",
-                               "layers_pattern",
-                               "corda_config",
-                               "kasa_config",
-                               "lora_ga_config",
-                               "monteclora_config",
-                               "velora_config"};
   for (const char* key : kOff) {
     const auto found = config.find(key);
-    const bool off = found == config.end() || found->is_null() || *found == false || found->empty();
-    if (!off)
-      throw unusable(origin, std::string(key) + " of the adapter is not supported: " + found->dump(),
-                     "adapters here are two matrices beside each module that is named, of one rank and one "
-                     "scale for all",
-                     "peft's merge_and_unload() makes a plain model of it");
+    if (found == config.end() || is_off(*found)) continue;
+    throw unusable(origin, std::string(key) + " of the adapter is not supported: " + found->dump(),
+                   "adapters here are two matrices beside each module that is named, of one rank and one "
+                   "scale for all",
+                   "peft's merge_and_unload() makes a plain model of it");
   }
+  refuse_unknown_keys(config, origin);
   // Others change the base model when they begin ("pissa", "olora", "corda", "loftq").
   const Json begins = config.value("init_lora_weights", Json());
   if (begins.is_string() && begins != "gaussian" && begins != "eva" && begins != "orthogonal")
@@ -182,6 +229,15 @@ std::string with_names_in_memory(const std::string& text, const ParameterTable& 
   config["target_modules"] = target_modules(table);
   if (!saved.empty()) config["modules_to_save"] = saved;
   return dump_json(config) + '\n';
+}
+
+std::vector<std::string> unknown_adapter_keys(const Json& config) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : config.items()) {
+    if (!is_key_of_peft(key) && !is_off(value))
+      keys.push_back(key + " (" + value.dump(-1, ' ', false, Json::error_handler_t::replace) + ')');
+  }
+  return keys;
 }
 
 AdapterSpec adapter_from_json(const Json& config, const std::string& origin) {

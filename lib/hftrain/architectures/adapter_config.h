@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "hftrain/architectures/adapter.h"
 #include "hftrain/base/json.h"
@@ -24,7 +25,12 @@ std::string with_names_in_memory(const std::string& text, const ParameterTable& 
                                  const AdapterSpec& spec);
 
 // What an adapter_config.json says of an adapter. An Error (exit code 4) that names `origin` for another kind of
-// adapter and for what is not implemented: magnitudes, ranks of single modules, biases, regular expressions.
+// adapter and for what is not implemented: magnitudes, ranks of single modules, biases, regular expressions, and whatever a key
+// that peft 0.21 does not have switches on.
 AdapterSpec adapter_from_json(const Json& config, const std::string& origin);
+
+// What is left of such keys, "key (value)": numbers and texts, which as a rule are settings of something that is off. In the order of
+// their names.
+std::vector<std::string> unknown_adapter_keys(const Json& config);
 
 }  // namespace hftrain::architectures

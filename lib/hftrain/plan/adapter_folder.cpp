@@ -9,6 +9,11 @@
 #include "hftrain/storage/model_folder.h"
 
 namespace hftrain::plan {
+namespace {
+
+constexpr const char* kMainRevision = "main";  // what every flag of a revision has where none is said
+
+}  // namespace
 
 std::string base_model_of(const Json& config, const std::string& origin) {
   const Json base = config.value("base_model_name_or_path", Json());
@@ -19,6 +24,16 @@ std::string base_model_of(const Json& config, const std::string& origin) {
       .hint("write the folder or the name of the base model there");
 }
 
+std::string base_revision_of(const Json& config, const std::string& asked, const std::string& origin) {
+  const Json own = config.value("revision", Json());
+  if (asked != kMainRevision || own.is_null() || own == "") return asked;
+  if (own.is_string()) return own.get<std::string>();
+  throw Error(ExitCode::kData, "the adapter does not say which revision of its model it stands beside")
+      .where(origin)
+      .why("revision is " + own.dump())
+      .hint("write a branch, a tag or a commit there, or null for the main one");
+}
+
 OpenedFolder open_folder(const std::string& folder, const std::string& revision, const std::string& cache) {
   const std::string path = folder + '/' + architectures::kAdapterConfigName;
   if (storage::has_model_weights(folder) || !path_exists(path)) return {.weights = folder};
@@ -27,7 +42,7 @@ OpenedFolder open_folder(const std::string& folder, const std::string& revision,
   OpenedFolder opened{
       .adapter = folder, .spec = architectures::adapter_from_json(config, path), .config = std::move(text)};
   opened.weights = resolve_model_folder(base_model_of(config, path), "base_model_name_or_path of " + path,
-                                        revision, cache);
+                                        base_revision_of(config, revision, path), cache);
   return opened;
 }
 

@@ -19,6 +19,9 @@ struct OpenedFolder {
 // The name or path of the base model in the content of an adapter_config.json, `origin`. Error(kData) where it names none.
 std::string base_model_of(const Json& config, const std::string& origin);
 
+// The revision of the base model in the hub cache: the one that was asked for, else the one that the adapter was made beside.
+std::string base_revision_of(const Json& config, const std::string& asked, const std::string& origin);
+
 // `folder` is absolute. One that holds an adapter is opened with its base model, by path or by name in the hub cache
 // `cache`. Reads adapter_config.json only. Errors carry exit code 4.
 OpenedFolder open_folder(const std::string& folder, const std::string& revision, const std::string& cache);

@@ -213,6 +213,20 @@ void warn_of_tied(const ResolveInput& input, const Architecture& running, std::v
   }
 }
 
+void warn_of_unknown_keys(const ResolveInput& input, std::vector<Diagnostic>& notes) {
+  if (input.model.adapter_config.empty()) return;
+  const std::string path = input.model.adapter_folder + '/' + architectures::kAdapterConfigName;
+  const std::vector<std::string> keys =
+      architectures::unknown_adapter_keys(parse_json(input.model.adapter_config, path));
+  if (keys.empty()) return;
+  Diagnostic told =
+      warning("the adapter's config has keys that are not known here and have no effect: " + join(keys, ", "),
+              "they are of another release of peft than 0.21",
+              "where one of them may change what the adapter computes, compare an evaluation with peft's");
+  told.where = path;
+  notes.push_back(std::move(told));
+}
+
 // Where it was asked that checkpoints hold the model's weights in parts.
 void note_form(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   const arguments::ParallelOptions& asked = input.parsed.arguments.parallel.sharding;
@@ -229,6 +243,7 @@ void note_form(const ResolveInput& input, const RunPlan& plan, std::vector<Diagn
 
 void note_adapter(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   if (plan.model.adapter) {
+    warn_of_unknown_keys(input, notes);
     if (!plan.do_train) return;
     warn_of_tied(input, *running_architecture(input), notes);
     const double share = 100.0 * static_cast<double>(plan.model.trainable_parameters) /

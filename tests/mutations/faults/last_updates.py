@@ -4,3 +4,13 @@ fault("keys of a section without effect are not looked at",
       "lib/hftrain/arguments/import/section_check.cpp", "if (!key.keys.empty() && !is_off) check_mapping", "if (!key.keys.empty() && acts) check_mapping",
       tests=["arguments: keys of sections without effect are those that DeepSpeed knows, and so are words"],
       says=r"did you mean verbose|unknown key|prof_all|not a mapping")
+
+fault("a later peft's switch is taken for nothing",
+      "lib/hftrain/architectures/adapter_config.cpp", "return !is_off(value) && (value.is_boolean() || value.is_structured());", "return value.is_binary();",
+      tests=["architectures: An adapter that is not one of ours is refused with the reason that belongs to it"],
+      says=r"use_nora")
+
+fault("an adapter's base model is always the newest one",
+      "lib/hftrain/plan/adapter_folder.cpp", "  if (own.is_string()) return own.get<std::string>();", "  if (own.is_string()) return asked;",
+      tests=["plan: an adapter's base model is of the revision that it was made beside, unless another one is said"],
+      says=r"c2|v3")
