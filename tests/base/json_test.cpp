@@ -1,5 +1,6 @@
 #include "hftrain/base/json.h"
 
+#include <cmath>
 #include <limits>
 
 #include "hftrain/base/error.h"
@@ -87,6 +88,15 @@ TEST_CASE("a number beyond every double is an error that names the file") {
     CHECK_REFUSED(parse_json(text, "config.json"), "try: correct it there");
     CHECK_FALSE(try_parse_json(text));
   }
+}
+
+TEST_CASE("what another process wrote is read with Python's names of numbers, and without comments") {
+  const Json read = try_parse_json(R"({"a": NaN, "b": [Infinity, -Infinity], "c": "NaN"})").value();
+  CHECK(std::isnan(read["a"].get<double>()));
+  CHECK(read["b"] == Json({INFINITY, -INFINITY}));
+  CHECK(read["c"] == "NaN");
+  for (const char* text : {"[NaN", "[Nan]", "[NaN] // c", "[1, /* NaN */ 2]", "Infinityy"})
+    CHECK_FALSE(try_parse_json(text));
 }
 
 TEST_CASE("comments are accepted") {

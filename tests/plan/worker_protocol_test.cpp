@@ -1,4 +1,8 @@
 #include "hftrain/plan/worker_protocol.h"
+
+#include <cmath>
+#include <limits>
+
 #include "support/catch.h"
 
 namespace hftrain::plan {
@@ -23,6 +27,19 @@ TEST_CASE("text that cannot be JSON is still carried on one line") {
   const std::string line = encode_event({WorkerEvent::Kind::kMessage, 0, 0, {{"text", "a\nb\xff"}}});
   CHECK(line.find('\n') == line.size() - 1);
   CHECK(decode_event(line)->data["text"].get<std::string>().substr(0, 3) == "a\nb");
+}
+
+TEST_CASE("numbers that are not finite survive the pipe as what they are") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Json record = {
+      {"loss", infinity}, {"grad_norm", std::nan("")}, {"eval_loss", -infinity}, {"step", 3}};
+  const auto event = decode_event(encode_event({WorkerEvent::Kind::kLog, 0, 0, {{"record", record}}}));
+  REQUIRE(event);
+  const Json& read = event->data["record"];
+  CHECK(read["loss"] == infinity);
+  CHECK(read["eval_loss"] == -infinity);
+  CHECK((read["grad_norm"].is_number() && std::isnan(read["grad_norm"].get<double>())));
+  CHECK(read["step"] == 3);
 }
 
 TEST_CASE("what is not an event is not decoded") {

@@ -61,6 +61,7 @@ TEST_CASE("a long text in a record is replaced by its length, and null is a numb
   CHECK(log_line({{"note", std::string(101, 'x')}}) == "{'note': '[a text of 101 characters]'}");
   CHECK(log_line({{"note", std::string(100, 'x')}}).size() == 112);
   CHECK(log_line({{"loss", nullptr}}) == "{'loss': 'nan'}");
+  CHECK(log_line({{"loss", INFINITY}, {"grad_norm", NAN}}) == "{'loss': 'inf', 'grad_norm': 'nan'}");
   CHECK(log_line(Json::object()) == "{}");
 }
 

@@ -95,10 +95,10 @@ void take_marks_off(Json& value) {
   }
 }
 
-std::optional<Json> parse_with_marks(std::string_view text) {
+std::optional<Json> parse_with_marks(std::string_view text, bool ignore_comments) {
   if (text.find("NaN") == text.npos && text.find("Infinity") == text.npos) return std::nullopt;
   const std::string marked = with_marks(text);
-  Json json = Json::parse(marked, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
+  Json json = Json::parse(marked, nullptr, /*allow_exceptions=*/false, ignore_comments);
   if (json.is_discarded()) return std::nullopt;
   take_marks_off(json);
   return json;
@@ -163,7 +163,7 @@ Json parse_json(std::string_view text, const std::string& origin, int error_code
   try {
     return Json::parse(text.begin(), text.end(), nullptr, true, /*ignore_comments=*/true);
   } catch (const Json::parse_error& error) {
-    if (std::optional<Json> json = parse_with_marks(text)) return std::move(*json);
+    if (std::optional<Json> json = parse_with_marks(text, /*ignore_comments=*/true)) return std::move(*json);
     throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
         .where(place(text, error.byte, origin))
         .why(short_reason(error.what()))
@@ -179,7 +179,8 @@ Json parse_json(std::string_view text, const std::string& origin, int error_code
 std::optional<Json> try_parse_json(std::string_view text) {
   if (too_deep_at(text) != 0) return std::nullopt;
   Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return std::nullopt;
+  // It may have written numbers that are none, as dump_json() does.
+  if (json.is_discarded()) return parse_with_marks(text, /*ignore_comments=*/false);
   return json;
 }
 

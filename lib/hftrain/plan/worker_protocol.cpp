@@ -58,7 +58,7 @@ std::string encode_event(const WorkerEvent& event) {
   for (const auto& [kind, name] : kKindNames) {
     if (kind == event.kind) line["event"] = name;
   }
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return dump_json(line, -1) + '\n';  // a loss may be infinite, which the parser's own dump calls null
 }
 
 std::optional<WorkerEvent> decode_event(std::string_view line) {

@@ -1,5 +1,6 @@
 #include "hftrain/reporting/console.h"
 
+#include <cmath>
 #include <ostream>
 
 #include "hftrain/reporting/python_text.h"
@@ -89,8 +90,9 @@ void Console::on_progress(const Json& data, double time) {
   state.phase = phase;
   state.done = integer_of(data, "done");
   state.total = integer_of(data, "total");
-  if (const auto rate = number_of(data, "tokens_per_second")) state.tokens_per_second = rate;
-  if (const auto bytes = number_of(data, "memory_bytes")) state.memory_bytes = static_cast<uint64_t>(*bytes);
+  const auto rate = number_of(data, "tokens_per_second"), bytes = number_of(data, "memory_bytes");
+  if (rate && std::isfinite(*rate)) state.tokens_per_second = rate;
+  if (bytes && std::isfinite(*bytes)) state.memory_bytes = static_cast<uint64_t>(*bytes);
   estimate(state, time);
 
   const bool ended = state.total > 0 && state.done >= state.total;

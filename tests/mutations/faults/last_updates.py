@@ -1,5 +1,10 @@
 # Faults of what counts in a loss, of the ends of runs, and of keys and numbers that others wrote.
 
+fault("an infinite loss is none on its way to the terminal",
+      "lib/hftrain/plan/worker_protocol.cpp", "return dump_json(line, -1) + '\\n';", "return line.dump() + '\\n';",
+      tests=["plan: numbers that are not finite survive the pipe as what they are"],
+      says=r"infinity|is_number")
+
 fault("keys of a section without effect are not looked at",
       "lib/hftrain/arguments/import/section_check.cpp", "if (!key.keys.empty() && !is_off) check_mapping", "if (!key.keys.empty() && acts) check_mapping",
       tests=["arguments: keys of sections without effect are those that DeepSpeed knows, and so are words"],
