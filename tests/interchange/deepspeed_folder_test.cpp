@@ -46,7 +46,8 @@ struct SavedByDeepSpeed : TemporaryDirectory {
     fs::copy(deepspeed_golden(name), path(), fs::copy_options::recursive);
     std::ofstream(*this / "trainer_state.json") << R"({"global_step": 2, "epoch": 0.5})";
     // transformers' own schedule, which it keeps itself.
-    fs::copy_file(deepspeed_golden("../scheduler.pt"), *this / "scheduler.pt");
+    for (const char* kept : {"scheduler.pt", "rng_state.pth"})
+      fs::copy_file(deepspeed_golden("../" + std::string(kept)), *this / kept);
   }
 };
 

@@ -110,6 +110,23 @@ TEST_CASE("schedule, loss scale and random numbers are read as torch and numpy w
   CHECK(read_trainer_random(folder.path(), 1, 1).cpu.empty());
 }
 
+TEST_CASE("random numbers that are gone are told by the name of their file") {
+  const TrainersFolder folder;
+  const auto warnings = [&] { return check_trainer_folder(folder.path()).warnings; };
+  CHECK(warnings().empty());
+  fs::rename(folder / "rng_state.pth", folder / "rng_state_0.pth");
+  fs::copy_file(folder / "rng_state_0.pth", folder / "rng_state_1.pth");
+  CHECK(warnings().empty());
+  fs::rename(folder / "rng_state_1.pth", folder / "rng_state_2.pth");
+  REQUIRE(warnings().size() == 1);
+  CHECK(warnings().front().find("has no rng_state_1.pth") != std::string::npos);
+  fs::remove(folder / "rng_state_0.pth");
+  CHECK(warnings().front().find("has no rng_state_0.pth") != std::string::npos);
+  fs::remove(folder / "rng_state_2.pth");
+  REQUIRE(warnings().size() == 1);
+  CHECK(warnings().front().find("has no rng_state.pth") != std::string::npos);
+}
+
 TEST_CASE("a folder with a file cut short, changed or missing is refused, and says which") {
   const TrainersFolder folder;
   const std::string path = folder / "optimizer.pt", whole = read_file(path);

@@ -82,6 +82,26 @@ void warn_of_other_step(const std::string& folder, TrainerFolder& found) {
       ", as the Trainer does; where they were copied, compare them with where they come from");
 }
 
+// The file of random numbers that the names show to be lost, that of the lowest rank; empty: none. `ranks` left one.
+std::string lost_random(const std::vector<std::string>& names, int ranks) {
+  if (ranks == 0) return kRandom;
+  if (std::ranges::binary_search(names, std::string(kRandom))) return "";
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::string own = "rng_state_" + std::to_string(rank) + ".pth";
+    if (!std::ranges::binary_search(names, own)) return own;
+  }
+  return "";
+}
+
+// The Trainer goes on without them, and says so.
+void warn_of_lost_random(const std::string& lost, TrainerFolder& found) {
+  if (lost.empty()) return;
+  found.warnings.push_back(
+      "the checkpoint has no " + lost +
+      ", which holds random numbers: they begin anew, so that dropout is not that of a run that never "
+      "stopped; where the file was lost, copy it from where the folder comes from");
+}
+
 }  // namespace
 
 bool is_of_trainer(const std::string& folder) {
@@ -130,6 +150,7 @@ TrainerFolder check_trainer_folder(const std::string& folder) {
   if (!has(kOptimizerFile) && !has_fsdp_optimizer(folder)) warn_of_other_step(folder, found);
   read_trainer_scaler(folder);
   for (int rank = 0; rank < found.ranks; ++rank) read_trainer_random(folder, rank, 0);
+  warn_of_lost_random(lost_random(names, found.ranks), found);
   return found;
 }
 

@@ -5,6 +5,11 @@ fault("an infinite loss is none on its way to the terminal",
       tests=["plan: numbers that are not finite survive the pipe as what they are"],
       says=r"infinity|is_number")
 
+fault("lost random numbers are passed over in silence",
+      "lib/hftrain/interchange/trainer_folder.cpp", "if (ranks == 0) return kRandom;", 'if (ranks == 0) return "";',
+      tests=["interchange: random numbers that are gone are told by the name of their file"],
+      says=r"warnings\(\)")
+
 fault("keys of a section without effect are not looked at",
       "lib/hftrain/arguments/import/section_check.cpp", "if (!key.keys.empty() && !is_off) check_mapping", "if (!key.keys.empty() && acts) check_mapping",
       tests=["arguments: keys of sections without effect are those that DeepSpeed knows, and so are words"],
