@@ -42,6 +42,15 @@ double difference(const at::Tensor& a, const at::Tensor& b, double least = 0) {
   return largest(a - b) / std::max(least, largest(b));
 }
 
+Batch rows_of(const Batch& whole, int64_t first, int64_t count) {
+  Batch batch;
+  for (const BatchColumn& column : kBatchColumns) {
+    const at::Tensor& all = whole.*column.member;
+    if (all.defined()) batch.*column.member = all.narrow(0, first, count);
+  }
+  return batch;
+}
+
 // 1e-5 of the model's largest gradient, and 5e-4 of the parameter's own: small ones are sums of large numbers that cancel, which
 // float32 rounds to 2e-4 of them at most. Some are 0 but for rounding (biases of keys, which softmax takes away), so numbers count
 // from a share of the largest of all on.
@@ -220,6 +229,7 @@ TEST_CASE("The losses of parts of a batch, each over the count of all, add up to
     nn::UnitRunner runner;
     const Batch whole = golden_batch(golden);
     const architectures::Architecture& architecture = model->architecture();
+    if (!weighs_by_labels(architecture)) continue;
     const auto loss = [&](const Batch& batch, double items) {
       const LossRequest request{.num_items = at::scalar_tensor(items, at::kFloat)};
       return model->forward(batch, runner, loss_objective(architecture, batch, request)).loss.item<double>();
@@ -228,16 +238,49 @@ TEST_CASE("The losses of parts of a batch, each over the count of all, add up to
     int64_t items = 0;
     std::vector<Batch> rows(static_cast<size_t>(main_input(whole).size(0)));
     for (size_t row = 0; row < rows.size(); ++row) {
-      for (const BatchColumn& column : kBatchColumns) {
-        const at::Tensor& all = whole.*column.member;
-        if (all.defined()) rows[row].*column.member = all.narrow(0, static_cast<int64_t>(row), 1);
-      }
+      rows[row] = rows_of(whole, static_cast<int64_t>(row), 1);
       items += label_count(architecture, rows[row]);
     }
     CHECK(items == label_count(architecture, whole));
     for (const Batch& row : rows) sum += loss(row, static_cast<double>(items));
     CHECK(sum == Approx(loss(whole, static_cast<double>(items))).epsilon(1e-5));
   }
+}
+
+// As the Trainer has it, which counts what stands under `labels`.
+TEST_CASE("Micro-batches of answers count alike, whatever their rows; without a place of an answer as 0") {
+  int answers = 0;
+  for (const std::string& name : golden_names("heads")) {
+    INFO(name);
+    const GoldenFile golden("heads/" + name);
+    const auto model = golden_model(golden, {}, golden_head(golden));
+    if (weighs_by_labels(model->architecture())) continue;
+    ++answers;
+    model->train(false);
+    const at::NoGradGuard no_grad;
+    nn::UnitRunner runner;
+    Batch whole = golden_batch(golden);
+    whole.start_positions.fill_(1);
+    whole.end_positions.fill_(2);
+    const auto loss = [&](const Batch& batch, int64_t micro_batches) {
+      const LossRequest request{.num_items = at::scalar_tensor(100, at::kFloat),
+                                .micro_batches = micro_batches};
+      return model->forward(batch, runner, loss_objective(model->architecture(), batch, request))
+          .loss.item<double>();
+    };
+    const int64_t rows = whole.input_ids.size(0);
+    Batch first = rows_of(whole, 0, 1), rest = rows_of(whole, 1, rows - 1);
+    const double mean_of_first = loss(first, 1), mean_of_rest = loss(rest, 1);
+    CHECK(loss(first, 2) + loss(rest, 2) == Approx((mean_of_first + mean_of_rest) / 2).epsilon(1e-5));
+    CHECK(loss(whole, 1) ==
+          Approx((mean_of_first + static_cast<double>(rows - 1) * mean_of_rest) / static_cast<double>(rows))
+              .epsilon(1e-5));
+    first.start_positions.fill_(whole.input_ids.size(1));  // behind the row
+    first.end_positions.fill_(whole.input_ids.size(1));
+    CHECK(loss(first, 1) == 0);
+    CHECK(label_count(model->architecture(), first) == 0);
+  }
+  CHECK(answers >= 8);
 }
 
 TEST_CASE("Models drop out, and add noise, at the places and in the order of transformers", "[parity]") {

@@ -171,6 +171,28 @@ TEST_CASE("micro-batches that are accumulated make the update of one big batch")
   CHECK(gradients_are_zero(*in_parts.model));
 }
 
+// Of answers, which the Trainer does not count.
+TEST_CASE("micro-batches whose labels do not weigh them add up to the mean of their means") {
+  plan::RunPlan plan = testing::tiny_plan();
+  plan.data.task = tasks::Task::kQuestionAnswering;
+  plan.model.config["architectures"] = Json::array({"GPT2ForQuestionAnswering"});
+  const auto answers = [](int64_t first, int64_t rows) {
+    LoadedBatch batch = batch_of(first, rows);
+    batch.tensors.labels = at::Tensor();
+    batch.tensors.start_positions = batch.tensors.input_ids.select(1, 0).remainder(kBlock);
+    batch.tensors.end_positions = batch.tensors.input_ids.select(1, 1).remainder(kBlock);
+    return batch;
+  };
+  const auto loss = [&](const std::vector<LoadedBatch>& micro_batches) {
+    TinyTraining tiny(plan);
+    tiny.run(micro_batches);
+    return tiny.losses.sum().item<double>();
+  };
+  const double one = loss({answers(0, 1)}), three = loss({answers(1, 3)});
+  CHECK(one != Approx(three).epsilon(1e-3));
+  CHECK(loss({answers(0, 1), answers(1, 3)}) == Approx((one + three) / 2).epsilon(1e-5));
+}
+
 TEST_CASE("gradients above the limit are scaled down to it, and the norm told is that before") {
   plan::RunPlan plan = testing::tiny_plan();
   TinyTraining free(plan);

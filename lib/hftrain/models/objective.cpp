@@ -124,19 +124,22 @@ at::Tensor positions_within(const at::Tensor& positions, int64_t length) {
   return clamped.masked_fill(clamped == length, nn::kIgnoreIndex);
 }
 
+// The mean over the rows whose position lies within them; of none 0, and not 0 / 0, which would end in the parameters.
+at::Tensor position_loss(const at::Tensor& logits, const at::Tensor& positions, const LossRequest& request) {
+  const at::Tensor targets = positions_within(positions, logits.size(1));
+  nn::LossOptions options = loss_options(request);
+  options.num_items = (targets != nn::kIgnoreIndex).sum().clamp_min(1);
+  return nn::cross_entropy(logits, targets, options);
+}
+
 // The mean of two cross-entropies over the places of a row, of the answer's first token and of its last.
 Objective answer_objective(const Batch& batch, const LossRequest& request) {
   return [starts = batch.start_positions, ends = batch.end_positions,
           request](const HeadOutput& head) -> Output {
     const at::Tensor logits = head.logits();
-    const int64_t length = logits.size(1);
-    const nn::LossOptions options = loss_options(request);
-    const at::Tensor start =
-        nn::cross_entropy(logits.select(2, 0), positions_within(starts, length), options);
-    const at::Tensor end = nn::cross_entropy(logits.select(2, 1), positions_within(ends, length), options);
-    // Both are counted in the divisor of an update.
-    const at::Tensor sum = start + end;
-    return give(request.num_items.defined() ? sum : sum / 2, logits, request);
+    const at::Tensor sum = position_loss(logits.select(2, 0), starts, request) +
+                           position_loss(logits.select(2, 1), ends, request);
+    return give(sum / (2.0 * static_cast<double>(request.micro_batches)), logits, request);
   };
 }
 
@@ -209,6 +212,10 @@ Objective loss_objective(const architectures::Architecture& architecture, const 
       return answer_objective(batch, request);
   }
   return logits_only();
+}
+
+bool weighs_by_labels(const architectures::Architecture& architecture) {
+  return architecture.head() != Head::kQuestionAnswering;
 }
 
 int64_t label_count(const architectures::Architecture& architecture, const Batch& batch) {

@@ -46,6 +46,7 @@ Objective best_ids_only();
 
 struct LossRequest {
   at::Tensor num_items;         // scalar; divisor of the summed loss; undefined: the mean over this batch
+  int64_t micro_batches = 1;    // of the update, where labels do not weigh them: divisor of this one's mean
   double label_smoothing = 0;   // ε; 0: off
   bool by_probability = false;  // of nn::LossOptions
   bool want_logits = false;     // beside the loss (detached)
@@ -58,6 +59,10 @@ struct LossRequest {
 // cross-entropy of each label on its own for several at once.
 Objective loss_objective(const architectures::Architecture& architecture, const Batch& batch,
                          const LossRequest& request);
+
+// Whether labels weigh the micro-batches of an update, and of an evaluation's round the batches. Answers do not: the Trainer
+// counts what stands in the column `labels`, so that the mean of each micro-batch is worth as much as that of another.
+bool weighs_by_labels(const architectures::Architecture& architecture);
 
 // How many labels of a batch count: what the summed loss of an update is divided by, added up over its
 // micro-batches and ranks (training_loop.md 7.5). In causal language modelling the first token of a row has nothing

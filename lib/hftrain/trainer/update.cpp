@@ -30,12 +30,15 @@ at::Tensor Update::forward(const models::Batch& columns, const models::Objective
   return model_.forward(columns, runner_, objective).loss;
 }
 
-at::Tensor Update::forward_backward(const models::Batch& columns, double divisor, const UpdateHooks& hooks) {
+at::Tensor Update::forward_backward(const models::Batch& columns, const Divisors& divisors,
+                                    const UpdateHooks& hooks) {
   const at::Device device = model_.options().device;
-  const at::Tensor items = at::scalar_tensor(divisor, at::TensorOptions().dtype(at::kFloat).device(device));
+  const at::Tensor items =
+      at::scalar_tensor(divisors.labels, at::TensorOptions().dtype(at::kFloat).device(device));
   const models::Objective objective =
       make_objective_(model_.architecture(), columns,
                       {.num_items = items,
+                       .micro_batches = divisors.micro_batches,
                        .label_smoothing = plan_.optimizer.label_smoothing,
                        .by_probability = plan_.optimizer.loss_by_probability});
   const at::Tensor loss = forward(columns, objective);
@@ -45,20 +48,21 @@ at::Tensor Update::forward_backward(const models::Batch& columns, double divisor
   return loss.detach();
 }
 
-void Update::accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
-                        int64_t steps_since_log, const UpdateHooks& hooks) {
+void Update::accumulate(const LoadedBatch& batch, const Divisors& divisors, bool synchronise,
+                        LossAccumulator& losses, int64_t steps_since_log, const UpdateHooks& hooks) {
   const models::Batch columns = on_device(batch.tensors, model_.options().device);
   strategy_.begin_micro_batch(synchronise);
-  const auto compute = [&](const models::Batch& given) { return forward_backward(given, divisor, hooks); };
+  const auto compute = [&](const models::Batch& given) { return forward_backward(given, divisors, hooks); };
   losses.add(own_step_ ? own_step_(columns, compute) : compute(columns), steps_since_log);
 }
 
 std::optional<UpdateResult> Update::run(const std::vector<LoadedBatch>& micro_batches, double divisor,
                                         LossAccumulator& losses, int64_t steps_since_log,
                                         const UpdateHooks& hooks) {
+  const Divisors divisors{divisor, static_cast<int64_t>(micro_batches.size())};
   for (size_t i = 0; i < micro_batches.size(); ++i) {
     const bool last = i + 1 == micro_batches.size();
-    accumulate(micro_batches[i], divisor, last || plan_.batch.sync_each_batch, losses, steps_since_log,
+    accumulate(micro_batches[i], divisors, last || plan_.batch.sync_each_batch, losses, steps_since_log,
                hooks);
     if (!last) hooks.substep_end();
   }

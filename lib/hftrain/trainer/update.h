@@ -47,7 +47,8 @@ class Update {
          StepClock& clock, std::unique_ptr<parallel::HostCopies> copies,
          models::ObjectiveMaker make_objective = models::loss_objective, TrainingStep own_step = {});
 
-  // `divisor`: what the summed token losses of every micro-batch are divided by. Gradients are zero before
+  // `divisor`: what the summed token losses of every micro-batch are divided by; where labels do not weigh micro-batches, the mean
+  // of each is divided by their number instead. Gradients are zero before
   // and after. What is known now: of this update, or of the one before (nothing: this is the first).
   std::optional<UpdateResult> run(const std::vector<LoadedBatch>& micro_batches, double divisor,
                                   LossAccumulator& losses, int64_t steps_since_log, const UpdateHooks& hooks);
@@ -66,9 +67,15 @@ class Update {
   UpdateResult step_at_once(const UpdateHooks& hooks);
   std::optional<UpdateResult> step_late(const UpdateHooks& hooks);
   at::Tensor forward(const models::Batch& columns, const models::Objective& objective);
-  at::Tensor forward_backward(const models::Batch& columns, double divisor, const UpdateHooks& hooks);
-  void accumulate(const LoadedBatch& batch, double divisor, bool synchronise, LossAccumulator& losses,
-                  int64_t steps_since_log, const UpdateHooks& hooks);
+  // What the loss of a micro-batch is divided by, of this update.
+  struct Divisors {
+    double labels = 1;
+    int64_t micro_batches = 1;
+  };
+  at::Tensor forward_backward(const models::Batch& columns, const Divisors& divisors,
+                              const UpdateHooks& hooks);
+  void accumulate(const LoadedBatch& batch, const Divisors& divisors, bool synchronise,
+                  LossAccumulator& losses, int64_t steps_since_log, const UpdateHooks& hooks);
 
   const plan::RunPlan& plan_;
   models::Model& model_;

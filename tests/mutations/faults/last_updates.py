@@ -1,5 +1,16 @@
 # Faults of what counts in a loss, of the ends of runs, and of keys and numbers that others wrote.
 
+fault("micro-batches of answers count by their rows",
+      "lib/hftrain/models/objective.cpp", "return give(sum / (2.0 * static_cast<double>(request.micro_batches)), logits, request);",
+      "return give(sum / 2.0, logits, request);",
+      tests=["models: Micro-batches of answers count alike, whatever their rows; without a place of an answer as 0"],
+      says=r"mean_of_first")
+
+fault("a micro-batch of answers does not know how many there are",
+      "lib/hftrain/trainer/update.cpp", "const Divisors divisors{divisor, static_cast<int64_t>(micro_batches.size())};", "const Divisors divisors{divisor, 1};",
+      tests=["trainer: micro-batches whose labels do not weigh them add up to the mean of their means"],
+      says=r"sum")
+
 fault("an infinite loss is none on its way to the terminal",
       "lib/hftrain/plan/worker_protocol.cpp", "return dump_json(line, -1) + '\\n';", "return line.dump() + '\\n';",
       tests=["plan: numbers that are not finite survive the pipe as what they are"],
