@@ -19,6 +19,13 @@ TEST_CASE("two ranks: duplicates that fill the last batch are cut in rank order"
   CHECK(loss.mean() == Approx((2 * 1.0 + 2 * 2.0 + 2 * 3.0 + 1 * 10.0) / 7));
 }
 
+TEST_CASE("samples without a loss do not count, and those behind them stay what they are") {
+  EvaluationLoss loss(/*samples=*/7, /*batch_size=*/2);
+  loss.add({std::nullopt, std::nullopt});
+  loss.add({3.0f, 10.0f});  // as before: two samples, and one that does not fill a batch
+  CHECK(loss.mean() == Approx((2 * 3.0 + 1 * 10.0) / 3));
+}
+
 TEST_CASE("nothing evaluated is zero, not NaN") {
   CHECK(EvaluationLoss(0, 4).mean() == 0.0);
 }

@@ -5,6 +5,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
@@ -250,6 +251,53 @@ const RankBody kUneven("two ranks evaluate without even batches", [](const Rank&
   CHECK(tiny.loss_over(7) == about((2 * tiny.mean({0, 1}) + 2 * tiny.mean({2, 3}) + last) / 7));
 });
 
+// Takes the labels off so many of the run's batches.
+class WithoutLabels final : public OwnLoader {
+ public:
+  WithoutLabels(std::unique_ptr<OwnLoader> of_run, int64_t count)
+      : of_run_(std::move(of_run)), left_(count) {}
+  void begin_epoch(int64_t epoch, int64_t skip) override { of_run_->begin_epoch(epoch, skip); }
+  std::optional<int64_t> length() const override { return of_run_->length(); }
+  std::optional<models::Batch> next() override {
+    std::optional<models::Batch> batch = of_run_->next();
+    if (batch && left_-- > 0) batch->labels = at::full_like(batch->input_ids, -100);
+    return batch;
+  }
+
+ private:
+  std::unique_ptr<OwnLoader> of_run_;
+  int64_t left_;
+};
+
+Json metrics_without(TinyEvaluation& tiny, int64_t samples, int64_t batches) {
+  const MakeOwnLoader loader = [batches](std::unique_ptr<OwnLoader> of_run) {
+    return std::make_unique<WithoutLabels>(std::move(of_run), batches);
+  };
+  return tiny.evaluator
+      .run({.dataset = memory_dataset(samples),
+            .collator = data::block_collator(),
+            .prefix = "eval",
+            .make_scorer = {},
+            .own_loader = loader})
+      .metrics;
+}
+
+const RankBody kUnlabelled("two ranks evaluate batches without labels", [](const Rank& rank) {
+  const auto group = rank.connect();
+  TinyEvaluation tiny(*group);
+  const auto of_seven = [&](int64_t first, int64_t second) {
+    return metrics_without(tiny, 7, group->rank() == 0 ? first : second);
+  };
+  const Weighted third{{4, 5}, 2}, last{{6, 0}, 1};
+  // Rank 1's batch stands for the round, which counts as the Trainer counts it.
+  CHECK(of_seven(1, 0).at("eval_loss").get<double>() == about(expected(tiny, {{{2, 3}, 4}, third, last})));
+  CHECK(of_seven(0, 1).at("eval_loss").get<double>() == about(expected(tiny, {{{0, 1}, 4}, third, last})));
+  // Of the whole round nothing is known.
+  CHECK(of_seven(1, 1).at("eval_loss").get<double>() == about(expected(tiny, {third, last})));
+  CHECK(of_seven(2, 1).at("eval_loss").get<double>() == about(tiny.mean({6, 0})));
+  CHECK_FALSE(of_seven(2, 2).contains("eval_loss"));
+});
+
 const RankBody kSplit("two ranks evaluate slices of batches", [](const Rank& rank) {
   const auto group = rank.connect();
   plan::RunPlan plan = testing::tiny_plan();
@@ -399,6 +447,10 @@ TEST_CASE("what goes in pieces is merged while batches come, and one scorer expe
 
 TEST_CASE("ranks that split batches evaluate their slices, and each sample counts once", "[process]") {
   require_success(testing::run_ranks("two ranks evaluate slices of batches", 2));
+}
+
+TEST_CASE("batches without labels have no part in the loss, whichever ranks have them", "[process]") {
+  require_success(testing::run_ranks("two ranks evaluate batches without labels", 2));
 }
 
 TEST_CASE("without even batches a rank that has no batch in the last round does not change the loss",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace hftrain::trainer {
@@ -13,8 +14,8 @@ class EvaluationLoss {
  public:
   EvaluationLoss(int64_t samples, int64_t batch_size) : left_(samples), batch_size_(batch_size) {}
 
-  // One value for every rank that had a batch in this round, in rank order.
-  void add(const std::vector<float>& losses);
+  // One value for every rank, in rank order; of samples without one nothing counts.
+  void add(const std::vector<std::optional<float>>& losses);
   double mean() const { return count_ == 0 ? 0.0 : sum_ / static_cast<double>(count_); }
 
  private:

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,7 +27,7 @@ double rounded(double value, int digits) {
   return std::round(value * scale) / scale;
 }
 
-// Joins every rank's (mean loss, tokens) pairs, all ranks having the same number: [W, batches, 2].
+// Joins every rank's (mean loss, weight) pairs, all ranks having the same number: [W, batches, 2].
 at::Tensor gather(comm::Communicator& communicator, at::Tensor own) {
   own = own.to(communicator.device());
   at::Tensor all = at::empty({communicator.world_size(), own.size(0), 2}, own.options());
@@ -34,22 +35,25 @@ at::Tensor gather(comm::Communicator& communicator, at::Tensor own) {
   return all.cpu();
 }
 
-// A rank's loss is its own token sum over the mean count of the ranks that have a batch, so that the mean
-// over these is the token mean. Without even_batches a rank may have none in the last round.
-std::vector<float> losses_of_round(const at::TensorAccessor<float, 3>& all, int64_t round) {
+// Of one round, in rank order. A rank's loss is its own token sum over the mean count of the ranks that have labels, so that the
+// mean over these is the token mean. That stands for the samples of a rank without labels, too, as it does in the Trainer, where
+// such a rank has 0 and the others the more. Nothing where no rank has any.
+std::vector<std::optional<float>> losses_of_round(const at::TensorAccessor<float, 3>& all, int64_t round) {
   const int64_t world = all.size(0);
-  double tokens = 0;
+  const auto weight_of = [&](int64_t rank) { return static_cast<double>(all[rank][round][1]); };
+  double weights = 0, sum = 0;
   int ranks = 0;
   for (int64_t rank = 0; rank < world; ++rank) {
-    tokens += all[rank][round][1];
-    if (all[rank][round][1] > 0) ++ranks;
+    if (weight_of(rank) == 0) continue;
+    weights += weight_of(rank);
+    sum += weight_of(rank) * all[rank][round][0];
+    ++ranks;
   }
-  std::vector<float> losses;
-  for (int64_t rank = 0; rank < world; ++rank) {
-    const double count = all[rank][round][1];
-    if (count == 0) continue;
-    const double share = count * ranks / tokens;
-    losses.push_back(static_cast<float>(all[rank][round][0] * share));
+  std::vector<std::optional<float>> losses(static_cast<size_t>(world));
+  for (int64_t rank = 0; rank < world && ranks > 0; ++rank) {
+    const double share = weight_of(rank) * ranks / weights;
+    const double loss = share > 0 ? all[rank][round][0] * share : sum / weights;
+    losses[static_cast<size_t>(rank)] = static_cast<float>(loss);
   }
   return losses;
 }
@@ -225,8 +229,9 @@ Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch, at::Tensor& ou
   Prediction made = own_step_ ? own_step_(columns, compute) : compute(columns);
   if (!writer_) output = std::move(made.output);
   if (!with_loss) return {};
-  const auto tokens = static_cast<float>(models::label_count(model_.architecture(), columns));
-  return {made.loss.item<float>(), tokens};
+  const auto labels = static_cast<float>(models::label_count(model_.architecture(), columns));
+  const bool weighs = models::weighs_by_labels(model_.architecture());
+  return {made.loss.item<float>(), weighs ? labels : std::min(labels, 1.0f)};
 }
 
 std::optional<double> Evaluator::mean_loss(const std::vector<BatchLoss>& own, int64_t samples) {
@@ -234,7 +239,7 @@ std::optional<double> Evaluator::mean_loss(const std::vector<BatchLoss>& own, in
   auto rows = mine.accessor<float, 2>();
   for (int64_t i = 0; i < rows.size(0); ++i) {
     rows[i][0] = own[static_cast<size_t>(i)].mean;
-    rows[i][1] = own[static_cast<size_t>(i)].tokens;
+    rows[i][1] = own[static_cast<size_t>(i)].weight;
   }
   const at::Tensor all = gather(communicator_, mine);
   // A slice of a split batch counts by its samples like any batch of a rank.

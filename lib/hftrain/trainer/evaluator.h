@@ -73,7 +73,7 @@ class Evaluator {
   // A loss over some tokens; of none, it does not count.
   struct BatchLoss {
     float mean = 0;
-    float tokens = 0;
+    float weight = 0;  // beside those of other ranks; 0: there are no labels, or no batch
   };
   StopSignal collect(const EvaluationRequest& request, ScorerExchange* scorers,
                      std::vector<BatchLoss>& losses);

@@ -11,6 +11,17 @@ fault("a micro-batch of answers does not know how many there are",
       tests=["trainer: micro-batches whose labels do not weigh them add up to the mean of their means"],
       says=r"sum")
 
+fault("samples without a loss push those that fill the last round into the mean",
+      "lib/hftrain/trainer/evaluation_loss.cpp", "    left_ -= entries;\n    if (!loss) continue;", "    if (!loss) continue;\n    left_ -= entries;",
+      tests=["trainer: samples without a loss do not count, and those behind them stay what they are",
+             "trainer: batches without labels have no part in the loss, whichever ranks have them"],
+      says=r"mean\(\)|of_seven|rank")
+
+fault("a rank without labels has a loss of 0",
+      "lib/hftrain/trainer/evaluator.cpp", "all[rank][round][0] * share : sum / weights;", "all[rank][round][0] * share : 0;",
+      tests=["trainer: batches without labels have no part in the loss, whichever ranks have them"],
+      says=r"of_seven|rank")
+
 fault("an infinite loss is none on its way to the terminal",
       "lib/hftrain/plan/worker_protocol.cpp", "return dump_json(line, -1) + '\\n';", "return line.dump() + '\\n';",
       tests=["plan: numbers that are not finite survive the pipe as what they are"],
