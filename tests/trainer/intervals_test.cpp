@@ -28,6 +28,17 @@ TEST_CASE("the last step stops, evaluates and saves even off a multiple, but doe
   CHECK_FALSE(control.should_log);
 }
 
+TEST_CASE("the last step asks for nothing that its number has asked for, nor for an end") {
+  Control multiple, other, without;
+  set_flags_at_last_step(plan_with("steps", 3), 6, multiple);
+  set_flags_at_last_step(plan_with("steps", 3), 7, other);
+  set_flags_at_last_step(plan_with("no", 3), 7, without);
+  CHECK_FALSE(multiple.should_evaluate);
+  CHECK((other.should_evaluate && other.should_save));
+  CHECK_FALSE(
+      (other.should_log || other.should_training_stop || without.should_evaluate || without.should_save));
+}
+
 TEST_CASE("the first step is logged when asked") {
   plan::RunPlan plan = plan_with("steps", 5);
   plan.logging.first_step = true;

@@ -279,6 +279,27 @@ TEST_CASE("a run that ends with its epochs before the updates it counted on has 
   CHECK(resumed.outcome.reason == "finished");
 }
 
+TEST_CASE("where epochs end before the updates that were counted on, the last update evaluates and saves") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps = {.max_steps = 8, .epochs = 2, .limited_by_steps = false};
+  plan.saving.interval = {"steps", 4};
+  testing::train(plan);
+  plan::RunPlan halved = going_on(plan, 4, folder / "resumed");
+  halved.batch.per_device_train = 1;
+  halved.steps.max_steps = 16;
+  halved.evaluation.interval = halved.saving.interval = {"steps", 5};
+  const Seen resumed = testing::train(halved);
+  CHECK(resumed.evaluated == Steps{5, 10, 12});
+  CHECK(resumed.saved == Steps{5, 10, 12});
+  // What was done is not done again.
+  const Seen again = testing::train(going_on(halved, 12, folder / "again"));
+  CHECK(again.steps == 0);
+  CHECK(again.evaluated == Steps{});
+  halved.evaluation.interval = halved.saving.interval = {"steps", 6};
+  CHECK(testing::train(going_on(halved, 5, folder / "multiple")).evaluated == Steps{6, 12});
+}
+
 TEST_CASE("a resumed run keeps its learning rate whatever the flag says now") {
   const TemporaryDirectory folder;
   plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);

@@ -25,9 +25,13 @@ void set_flags_at_step_end(const plan::RunPlan& plan, int64_t step, double, Cont
   if (hits(plan.saving.interval, step)) control.should_save = true;
   if (step < plan.steps.max_steps) return;
   control.should_training_stop = true;
+  set_flags_at_last_step(plan, step, control);
+}
+
+void set_flags_at_last_step(const plan::RunPlan& plan, int64_t step, Control& control) {
   const plan::ReleaseHabits habits{plan.release};
-  if (plan.evaluation.interval.strategy == "steps" && !habits.evaluates_multiples_only() &&
-      delay_over(plan.evaluation, position)) {
+  if (plan.evaluation.interval.strategy == "steps" && !hits(plan.evaluation.interval, step) &&
+      !habits.evaluates_multiples_only() && delay_over(plan.evaluation, static_cast<double>(step))) {
     control.should_evaluate = true;
   }
   if (habits.saves_last_update(plan.saving.interval.strategy)) control.should_save = true;

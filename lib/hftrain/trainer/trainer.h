@@ -99,6 +99,7 @@ class Trainer {
   void draw_order();
   std::optional<data::DrawnOrder> drawn_order() const;
   void train_epoch(BatchSource& loader);
+  void end_before_last_step();
   // What all ranks know of the update that comes; nothing: the run is to stop before it.
   StepSync agree_on_step(const StepSync& local);
   std::optional<StepSync> begin_step(const std::vector<LoadedBatch>& group);

@@ -114,7 +114,9 @@ void Trainer::train() {
   };
   // A checkpoint of the last update may be from before the end of the epoch that ends with it.
   if (at_last_step && stop_ == StopSignal::kNone && state_.in_epoch()) train_epoch(loader);
+  const bool has_work = !finished();
   while (!finished()) train_epoch(loader);
+  if (has_work) end_before_last_step();
   settle_update();
   clock_.set("train", training_seconds());
   for (const auto& [part, seconds] : step_clock_.seconds()) clock_.set(part, seconds);
@@ -124,6 +126,15 @@ void Trainer::train() {
     if (last_saved_step_ != state_.global_step) save_checkpoint();
     finish_save();
   }
+}
+
+// A run that went on with other batches may be through with its epochs before the updates it counted on: its last update has the
+// evaluation and the checkpoint of one. Not where a callback has ended the run or its last epoch.
+void Trainer::end_before_last_step() {
+  const bool stopped = stop_ != StopSignal::kNone || control_.should_training_stop;
+  if (stopped || control_.should_epoch_stop || state_.global_step >= plan_.steps.max_steps) return;
+  set_flags_at_last_step(plan_, state_.global_step, control_);
+  act_on_flags();
 }
 
 // As torch's RandomSampler, which takes a seed from the global generator for every epoch, after one that the loader

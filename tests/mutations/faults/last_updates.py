@@ -22,6 +22,11 @@ fault("a rank without labels has a loss of 0",
       tests=["trainer: batches without labels have no part in the loss, whichever ranks have them"],
       says=r"of_seven|rank")
 
+fault("a run whose epochs end early leaves its last update as it is",
+      "lib/hftrain/trainer/training.cpp", "  if (has_work) end_before_last_step();", "  if (has_work && !finished()) end_before_last_step();",
+      tests=["trainer: where epochs end before the updates that were counted on, the last update evaluates and saves"],
+      says=r"evaluated|saved")
+
 fault("an infinite loss is none on its way to the terminal",
       "lib/hftrain/plan/worker_protocol.cpp", "return dump_json(line, -1) + '\\n';", "return line.dump() + '\\n';",
       tests=["plan: numbers that are not finite survive the pipe as what they are"],
