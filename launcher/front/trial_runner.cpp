@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <ostream>
@@ -15,6 +16,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/reporting/search_trial.h"
 #include "hftrain/search/successive_halving.h"
 
 namespace hftrain::front {
@@ -104,6 +106,9 @@ void TrialRunner::start(int number) {
   child.argv.push_back("--output_dir=" + trial(number).folder);
   child.environment = context_.environment;
   for (const char* name : kOwnVariables) child.environment.unset(name);
+  reporting::tell_trial({.name = std::filesystem::path(trial(number).folder).filename().string(),
+                         .parameters = trial(number).parameters},
+                        child.environment);
   const size_t slot = free_slot();
   if (!gpus_.empty()) child.environment.set("CUDA_VISIBLE_DEVICES", devices_of(slot));
   Running running{

@@ -46,6 +46,9 @@ def a_grid_is_tried_and_the_best_named(fixture, folder):
     for number, trial in enumerate(trials):
         expect(trial["number"] == number and trial["state"] == "complete" and trial["folder"] == os.path.join(output, f"trial-{number}"), "a trial", trial)
         expect(trial["metric"] == newest(trial["folder"]), "the newest metric of its log", trial)
+        state = read_json(trial["folder"], "trainer_state.json")
+        expect((state["is_hyper_param_search"], state["trial_name"], state["trial_params"]) == (True, f"trial-{number}", trial["parameters"]),
+               "its trainer_state.json says which trial it is", state)
         with open(os.path.join(trial["folder"], "hftrain", "arguments.yaml")) as file:
             expect(f"max_grad_norm: {trial['parameters']['max_grad_norm']}" in file.read(), "the values act", trial)
     expect(found["best"] == min(trials, key=lambda trial: trial["metric"]) and found["best"]["number"] in (2, 3), "the best", found["best"])

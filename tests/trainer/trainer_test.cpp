@@ -13,7 +13,9 @@
 #include "hftrain/base/environment.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/reporting/search_trial.h"
 #include "hftrain/storage/checkpoint_folder.h"
+#include "hftrain/trainer/state_file.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 #include "trainer/tiny_run.h"
@@ -350,6 +352,25 @@ TEST_CASE("flags of a saved state are those of transformers at that moment") {
   const Json unsaved = read_json_file(plan.output_dir + "/trainer_state.json");
   CHECK(unsaved["best_global_step"].is_null());
   CHECK(unsaved["best_metric"].is_number());
+}
+
+TEST_CASE("trainer_state.json of a search's trial says which one it is, and of any other run nothing") {
+  const auto state_in = [](const Environment& environment) {
+    return Json::parse(trainer_state_text(tiny_plan(), {}, {}, {}, {}, environment));
+  };
+  Environment environment;
+  const Json alone = state_in(environment);
+  CHECK(alone["is_hyper_param_search"] == false);
+  CHECK((alone["trial_name"].is_null() && alone["trial_params"].is_null()));
+  reporting::tell_trial({"trial-3", {{"learning_rate", 1e-4}, {"optim", "sgd"}}}, environment);
+  const Json trial = state_in(environment);
+  CHECK(trial["is_hyper_param_search"] == true);
+  CHECK(trial["trial_name"] == "trial-3");
+  CHECK(trial["trial_params"] == Json({{"learning_rate", 1e-4}, {"optim", "sgd"}}));
+  for (const char* other : {"", "3", "{\"name\": 3}"}) {
+    environment.set("HFTRAIN_TRIAL", other);
+    CHECK(state_in(environment) == alone);
+  }
 }
 
 TEST_CASE("an evaluation that gives no number is not the best one") {

@@ -139,8 +139,9 @@ void Trainer::finish_training() {
                   best_checkpoint_step());
   if (!speaks()) return;
   write_results("train", metrics, plan_.data.train->samples);
-  write_file_atomically(plan_.output_dir + "/trainer_state.json",
-                        trainer_state_text(plan_, state_, log_->history(), control_, callbacks_));
+  write_file_atomically(
+      plan_.output_dir + "/trainer_state.json",
+      trainer_state_text(plan_, state_, log_->history(), control_, callbacks_, context_.environment));
   write_card();
 }
 

@@ -59,7 +59,8 @@ checkpoint::CheckpointContents Trainer::checkpoint_contents() {
   contents.step = state_.global_step;
   contents.training_state = training_state();
   if (speaks())
-    contents.trainer_state = trainer_state_text(plan_, state_, log_->history(), control_, callbacks_);
+    contents.trainer_state =
+        trainer_state_text(plan_, state_, log_->history(), control_, callbacks_, context_.environment);
   contents.next_rate = schedule_->rate();
   contents.rank_state = {runtime::capture_random_state(*context_.device_runtime, context_.device),
                          losses_.sum().item<float>()};

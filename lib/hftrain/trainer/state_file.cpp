@@ -1,12 +1,13 @@
 #include "hftrain/trainer/state_file.h"
 
+#include "hftrain/reporting/search_trial.h"
 #include "hftrain/reporting/trainer_state.h"
 
 namespace hftrain::trainer {
 
 std::string trainer_state_text(const plan::RunPlan& plan, const State& state,
                                const reporting::LogHistory& history, const Control& control,
-                               const Callbacks& callbacks) {
+                               const Callbacks& callbacks, const Environment& environment) {
   reporting::TrainerState file;
   file.best_metric = state.best_metric;
   if (state.best_step > 0) file.best_global_step = state.best_step;
@@ -31,6 +32,11 @@ std::string trainer_state_text(const plan::RunPlan& plan, const State& state,
   for (const auto& callback : callbacks) {
     if (!callback->state_name().empty())
       file.stateful_callbacks[callback->state_name()] = callback->save_state();
+  }
+  if (const auto trial = reporting::told_trial(environment)) {
+    file.is_hyper_param_search = true;
+    file.trial_name = trial->name;
+    file.trial_params = trial->parameters;
   }
   return reporting::render_trainer_state(file);
 }

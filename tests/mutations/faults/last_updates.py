@@ -32,6 +32,11 @@ fault("an infinite loss is none on its way to the terminal",
       tests=["plan: numbers that are not finite survive the pipe as what they are"],
       says=r"infinity|is_number")
 
+fault("a trial does not know that it is one",
+      "lib/hftrain/trainer/state_file.cpp", "    file.is_hyper_param_search = true;", "    file.is_hyper_param_search = false;",
+      tests=["trainer: trainer_state.json of a search's trial says which one it is, and of any other run nothing"],
+      says=r"is_hyper_param_search")
+
 fault("lost random numbers are passed over in silence",
       "lib/hftrain/interchange/trainer_folder.cpp", "if (ranks == 0) return kRandom;", 'if (ranks == 0) return "";',
       tests=["interchange: random numbers that are gone are told by the name of their file"],
