@@ -126,9 +126,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hftrain-generation-") as scratch:
         text = fixtures.sample_text(scratch, 400_000)
         words = fixtures.tokenizer(scratch, text)
-        for shape in options.shapes:
+        for shape in turns.unless_interrupted(options.shapes):
             folder = fixtures.model_folder(scratch, shape, words)
-            for batch in options.batches:
+            for batch in turns.unless_interrupted(options.batches):
                 taken, whole, same, calls = measure(folder, text, batch, options)
                 complete = complete and whole
                 print(f"{shape}, batch {batch}, {options.beams} beams: "

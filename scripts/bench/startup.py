@@ -71,7 +71,7 @@ def main():
         for name, arguments in (("--help", ["--help"]), ("--dry_run", plan + ["--dry_run"]),
                                 ("mistyped flag", plan + ["--lerning_rate", "1"])):
             describe(name, [front(arguments) for _ in range(4 * options.runs)])
-        for ranks in options.ranks:
+        for ranks in turns.unless_interrupted(options.ranks):
             seconds, all_measured = turns.take({"ours": lambda: ours(scratch, model, text, ranks),
                                                 "peer": lambda: peer(scratch, model, text, ranks)}, options.runs,
                                                "{:.2f} s".format, warm_up=1)

@@ -254,7 +254,7 @@ def measure(shape, ranks, options, scratch):
         print(f"{shape}, {ranks} rank(s), {threads} thread(s), {what}: "
               f"{turns.sides_text({n: [per_step / t[at] for t in all] for n, all in taken.items()}, '{:.0f} tokens/s'.format)}", flush=True)
     print(f"{shape}, {ranks} rank(s), peak resident memory of a rank: " + ", ".join(f"{n} {p / 2**20:.0f} MiB" for n, p in peaks.items()) +
-          f", ours / other {peaks['ours'] / peaks['other']:.2f}", flush=True)
+          (f", ours / other {peaks['ours'] / peaks['other']:.2f}" if all(peaks.values()) else ""), flush=True)
     return whole
 
 
@@ -273,7 +273,8 @@ def main():
     # So that no stopped run is left behind; as Ctrl-C, for a SystemExit would be taken for the failure of one side.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="hftrain-task-speed-") as scratch:
-        results = [measure(shape, ranks, options, scratch) for shape in options.shapes for ranks in options.ranks]
+        results = [measure(shape, ranks, options, scratch) for shape in turns.unless_interrupted(options.shapes)
+                   for ranks in turns.unless_interrupted(options.ranks)]
     return 0 if all(results) else 1
 
 

@@ -89,8 +89,8 @@ def main():
     parser.add_argument("--cpu-time", action="store_true")
     options = parser.parse_args()
     whole = True
-    for shape in options.shapes.split(","):
-        for threads in map(int, options.threads.split(",")):
+    for shape in turns.unless_interrupted(options.shapes.split(",")):
+        for threads in turns.unless_interrupted(map(int, options.threads.split(","))):
             commands = {"hftrain": ours(options.binary, shape, threads),
                         "transformers": [sys.executable, __file__, "--peer", shape, str(threads)]}
             sides = {name: lambda command=command: run(command, threads, options.cpu_time) for name, command in commands.items()}

@@ -63,11 +63,11 @@ def main():
     whole = True
     with tempfile.TemporaryDirectory() as scratch:
         text = fixtures.sample_text(scratch, 1_500_000)
-        for shape in options.shapes:
+        for shape in turns.unless_interrupted(options.shapes):
             vocabulary = fixtures.SHAPES[shape]["vocab_size"]
             model = fixtures.model_folder(scratch, shape, fixtures.tokenizer(scratch, text, min(vocabulary, 4096)))
             block, batch, steps = LOADS[shape]
-            for ranks in options.ranks:
+            for ranks in turns.unless_interrupted(options.ranks):
                 arguments = (scratch, model, text, ranks, block, batch, steps, max(1, cores // ranks))
                 speeds, all_measured = turns.take({"ours": lambda: ours(*arguments), "Trainer": lambda: peer(*arguments)},
                                                   options.runs, "{:.0f} tokens/s".format)

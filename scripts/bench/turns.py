@@ -3,6 +3,17 @@ import statistics
 import sys
 
 
+_interrupted = False
+
+
+def unless_interrupted(items):
+    """Those of `items` that are begun before somebody interrupts the measuring."""
+    for item in items:
+        if _interrupted:
+            return
+        yield item
+
+
 class Unmeasured:
     """Why a side has no more measurements."""
 
@@ -19,7 +30,7 @@ def take(sides, runs, show=str, warm_up=0, change_sides=False):
     order with `change_sides`.
 
     Returns ({name: its results in turn}, True when no side failed). A side that fails is named with its reason and left out
-    from there on; an interrupt (Ctrl-C) ends the measuring of all. What they have measured is returned in both cases."""
+    from there on; an interrupt (Ctrl-C) ends the measuring of all, and of what unless_interrupted() would go on with. What they have measured is returned in both cases."""
     taken, unmeasured = {name: [] for name in sides}, Unmeasured()
     try:
         for number in range(-warm_up, runs):
@@ -36,6 +47,8 @@ def take(sides, runs, show=str, warm_up=0, change_sides=False):
                     taken[name].append(result)
                     print(f"  run {number + 1} of {runs}, {name}: {show(result)}", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
+        global _interrupted
+        _interrupted = True
         unmeasured.leave("all", "interrupted")
     return taken, not unmeasured.reasons
 
