@@ -332,18 +332,30 @@ TEST_CASE("an option that is only for a TPU is warned of") {
   CHECK_FALSE(contains(notes_of("true", R"({"xla_fsdp_settings": {}})"), "xla"));
 }
 
-TEST_CASE("up to 5.8 option words without auto_wrap made one unit") {
+TEST_CASE("up to 5.9 nothing but auto_wrap made units, whatever else was said of them") {
   const auto policy = [](const Words& more) {
     Words words{"--fsdp", "full_shard"};
     words.insert(words.end(), more.begin(), more.end());
     return sharding(words).wrap_policy.value;
   };
   CHECK(policy({"--hf_compat", "5.12.1"}) == "transformer");
-  CHECK(policy({"--hf_compat", "5.9"}) == "transformer");
+  CHECK(policy({"--hf_compat", "5.10"}) == "transformer");
+  CHECK(policy({"--hf_compat", "5.9"}) == "none");
   CHECK(policy({"--hf_compat", "5.8.1"}) == "none");
   CHECK(policy({"--hf_compat", "5.8"}) == "none");
   CHECK(policy({"--hf_compat", "4.57.1"}) == "none");
-  CHECK(policy({"--hf_compat", "4.57.1", "--fsdp_config", R"({"version": 2})"}) == "transformer");
+  CHECK(policy({"--hf_compat", "4.57.1", "--fsdp_config", R"({"version": 2})"}) == "none");
+  CHECK(policy({"--hf_compat", "5.8", "--fsdp_config", R"({"min_num_params": 9})"}) == "none");
+  CHECK(policy({"--hf_compat", "5.8", "--fsdp_transformer_layer_cls_to_wrap", "GPT2Block"}) == "none");
+  CHECK(policy({"--hf_compat", "5.8", "--fsdp_config",
+                R"({"auto_wrap_policy": "TRANSFORMER_BASED_WRAP"})"}) == "transformer");
+  CHECK(sharding({"--fsdp", "true", "--hf_compat", "5.8"}).wrap_policy.value == "none");
+  CHECK(sharding({"--fsdp", "full_shard auto_wrap", "--hf_compat", "5.8"}).wrap_policy.value ==
+        "transformer");
+  CHECK(contains(notes(parse({"--fsdp", "full_shard", "--hf_compat", "5.8"})),
+                 "--fsdp without auto_wrap makes the whole model one unit\n  where: --hf_compat"));
+  CHECK_FALSE(contains(notes(parse({"--fsdp", "no_shard", "--hf_compat", "5.8"})), "one unit"));
+  CHECK_FALSE(contains(notes(parse({"--fsdp", "full_shard"})), "one unit"));
   CHECK(policy({"--fsdp_config", R"({"version": 1})"}) == "transformer");
   CHECK(policy({"--fsdp_config", R"({"auto_wrap_policy": "NO_WRAP"})"}) == "none");
 }

@@ -288,7 +288,7 @@ void check_host_memory(const ResolveInput& input, const RunPlan& plan, Problems&
                 needs_of_host(plan.memory_per_rank, on_gpu(plan.ranks), kProgramBytes) + ", for each of " +
                     std::to_string(plan.ranks.local_world_size) + " ranks" + copies,
                 plan.strategy.sharded() ? "a smaller model, or offload to NVMe"
-                                        : "a smaller model, fewer ranks, or --fsdp full_shard"));
+                                        : "a smaller model, fewer ranks, or --fsdp \"full_shard auto_wrap\""));
 }
 
 void check_device_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
@@ -304,7 +304,7 @@ void check_device_memory(const ResolveInput& input, const RunPlan& plan, Problem
                            needs_by_kind(plan.memory_per_rank),
                            plan.strategy.sharded()
                                ? "a smaller model, more GPUs, or offload: --fsdp \"full_shard offload\""
-                               : "a smaller model, or --fsdp full_shard"));
+                               : "a smaller model, or --fsdp \"full_shard auto_wrap\""));
     return;
   }
 }

@@ -368,8 +368,8 @@ fault("a variable of threads that holds no number is passed over without a word"
       tests=["plan: a variable of threads that holds no number is warned of, and none that does"],
       says=r"has no effect")
 
-fault("option words of --fsdp make one unit, as up to 5.8",
-      "lib/hftrain/arguments/import/fsdp_rules.cpp", "asked_release(outcome_.arguments) / 100 > kLastWithoutWrapping", "false",
+fault("option words of --fsdp make one unit, as up to 5.9",
+      "lib/hftrain/arguments/import/fsdp_rules.cpp", "asked_release(outcome_.arguments) / 100 < kFirstWrapping", "true",
       tests=["arguments: every word of --fsdp names its strategy", "plan: layers become units unless the policy is another one"],
       says=r"transformer|units\.size\(\) == 4")
 fault("ranks that a word asks for pass the limit of a plan",

@@ -13,7 +13,7 @@ using Severity = Diagnostic::Severity;
 
 constexpr std::array kStrategyWords = {"full_shard", "shard_grad_op", "no_shard", "hybrid_shard",
                                        "hybrid_shard_zero2"};
-constexpr int64_t kLastWithoutWrapping = 508;          // the release 5.8, any patch
+constexpr int64_t kFirstWrapping = 510;  // the release 5.10: layers are units unless told otherwise
 constexpr int64_t kLaunchMinParameters = 100'000'000;  // of the size policy, in accelerate launch
 
 bool frees_after_forward(const std::string& strategy) {
@@ -99,6 +99,10 @@ class Settlement {
                     "auto_wrap_policy names the one that counts");
     }
     Sourced<std::string> policy = settings_.wrap_policy;
+    if (!policy && leaves_whole()) {
+      policy = {"none", outcome_.origins.of("hf_compat")};
+      say_whole();
+    }
     if (!policy && sized) policy = {"size", settings_.min_parameters.origin};
     if (!policy && settings_.layer_classes) policy = {"transformer", settings_.layer_classes.origin};
     if (has("auto_wrap") && policy && *policy == "none") {
@@ -106,7 +110,8 @@ class Settlement {
                     "auto_wrap (" + request_.words_origin + ") and NO_WRAP (" + policy.origin + ')',
                     "leave one of them out");
     }
-    if (!policy) policy = {wraps_by_default() ? "transformer" : "none", origin()};
+    // accelerate launch makes units only with a policy.
+    if (!policy) policy = {request_.words.empty() ? "none" : "transformer", origin()};
     assign(sharding_.wrap_policy, *policy, policy.origin, "the policy of making units", problems_);
     if (sized && *policy != "size")
       note("min_num_params has no effect", settings_.min_parameters.origin,
@@ -121,12 +126,16 @@ class Settlement {
       sharding_.min_parameters = {kLaunchMinParameters, policy.origin};
   }
 
-  // accelerate launch wraps only with a policy; the Trainer wraps the layers unless told not to. Up to 5.8 it did so in version 2
-  // alone, and else with auto_wrap.
-  bool wraps_by_default() const {
-    if (request_.words.empty()) return false;
-    return has("true") || has("auto_wrap") || version2() ||
-           asked_release(outcome_.arguments) / 100 > kLastWithoutWrapping;
+  // Of a release in which the Trainer made units only with the word auto_wrap, whatever else was said of them.
+  bool is_of_older_release() const {
+    return !request_.words.empty() && asked_release(outcome_.arguments) / 100 < kFirstWrapping;
+  }
+  bool leaves_whole() const { return is_of_older_release() && !has("auto_wrap"); }
+
+  void say_whole() {
+    if (settings_.strategy.value_or("") == "no_shard" || has("no_shard")) return;
+    note("--fsdp without auto_wrap makes the whole model one unit", outcome_.origins.describe("hf_compat"),
+         "so transformers did up to 5.9; auto_wrap beside the other words makes a unit of each layer");
   }
 
   void offload() {
@@ -243,12 +252,13 @@ class Settlement {
       return refuse("activation_checkpointing_offload does nothing without activation_checkpointing",
                     offload.origin, "it is what recomputed units keep that is offloaded",
                     "activation_checkpointing: true");
-    // Where no version is given the Trainer's fsdp_config has 2, and accelerate launch has 1.
+    // Where no version is given the Trainer's fsdp_config has 2 (up to 5.9 it had 1), and accelerate launch has 1.
     const bool launch_alone = request_.words.empty();
-    if (settings_.version.value_or(launch_alone ? 1 : 2) != 1) return;
+    if (settings_.version.value_or(launch_alone || is_of_older_release() ? 1 : 2) != 1) return;
     refuse("activation_checkpointing_offload belongs to version 2 of FSDP", offload.origin,
            settings_.version ? "fsdp version is 1 (" + settings_.version.origin + ')'
-                             : "fsdp_version is not given, and accelerate launch takes 1",
+           : launch_alone    ? "fsdp_version is not given, and accelerate launch takes 1"
+                             : "no version is given, and transformers up to 5.9 took 1",
            launch_alone ? "fsdp_version 2, or --gradient_checkpointing_kwargs with offload"
                         : "fsdp_config version 2, or --gradient_checkpointing_kwargs with offload");
   }

@@ -20,14 +20,19 @@ std::vector<std::string> given_words(const ParseOutcome& outcome) {
   return words;
 }
 
+// FairScale made one unit per layer only when told.
+bool wraps(const std::vector<std::string>& words) {
+  return std::ranges::find(words, "auto_wrap") != words.end();
+}
+
 std::string in_todays_words(const std::vector<std::string>& words, const std::string& strategy) {
   if (strategy == "zero1") return R"(--deepspeed '{"zero_optimization": {"stage": 1}}')";
   std::string today = strategy;
   for (const std::string& word : words) {
-    if (word == "auto_wrap") today += " auto_wrap";
     if (word.ends_with("offload")) today += " offload";
   }
-  return today == strategy ? "--fsdp " + today : "--fsdp \"" + today + '"';
+  if (today != strategy) today = '"' + today + '"';
+  return "--fsdp " + today + (wraps(words) ? "" : R"( --fsdp_config '{"auto_wrap_policy": "NO_WRAP"}')");
 }
 
 }  // namespace
@@ -65,8 +70,8 @@ void import_sharded_ddp(ParseOutcome& outcome, Diagnostics& problems) {
                   "parameters are whole on every rank, or in parts", "keep one of them");
   ParallelOptions& sharding = outcome.arguments.parallel.sharding;
   assign(sharding.strategy, std::string(strategies.front()), origin, "the strategy", problems);
-  // FairScale made one unit per layer only when told; the optimizer's state has no units of its own.
-  assign(sharding.wrap_policy, std::string(simple || has("auto_wrap") ? "transformer" : "none"), origin,
+  // The optimizer's state has no units of its own.
+  assign(sharding.wrap_policy, std::string(simple || wraps(words) ? "transformer" : "none"), origin,
          "the units", problems);
   if (has("offload") || has("cpu_offload")) {
     assign(sharding.offload_parameters, std::string("cpu"), origin, "offload of parameters", problems);
