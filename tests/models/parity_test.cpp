@@ -123,10 +123,10 @@ class RowsGiven : public nn::ModuleObserver {
   int count_ = 0;
 };
 
-int layers_of_single_rows(const std::string& name) {
+int layers_of_single_rows(const std::string& name, bool trains, Dropout dropout) {
   const GoldenFile golden("heads/" + name);
-  const auto model = golden_model(golden, {}, golden_head(golden));
-  model->train(false);
+  const auto model = golden_model(golden, {}, golden_head(golden), dropout);
+  model->train(trains);
   const Batch batch = golden_batch(golden);
   RowsGiven rows((batch.pixel_values.defined() ? batch.pixel_values : batch.input_ids).size(0));
   const nn::ObservedModules observed(&rows);
@@ -141,11 +141,14 @@ TEST_CASE("A last block computes no token that a head does not look at") {
   constexpr int kOfBlock = 4;  // the query, what attention gives, both layers behind it
   for (const char* name : {"bert_classes", "roberta_classes", "distilbert_classes", "vit_classes"}) {
     INFO(name);
-    CHECK(layers_of_single_rows(name) >= kOfBlock);
+    for (const bool trains : {false, true})
+      CHECK(layers_of_single_rows(name, trains, Dropout::kNone) >= kOfBlock);
+    CHECK(layers_of_single_rows(name, false, Dropout::kEverywhere) >= kOfBlock);
+    CHECK(layers_of_single_rows(name, true, Dropout::kEverywhere) < kOfBlock);
   }
   for (const char* name : {"bert_tokens", "bert_answers", "distilbert_masked"}) {
     INFO(name);
-    CHECK(layers_of_single_rows(name) == 0);
+    CHECK(layers_of_single_rows(name, true, Dropout::kNone) == 0);
   }
 }
 

@@ -106,6 +106,15 @@ std::shared_ptr<const Architecture> build(const ConfigSchema& schema, const Json
 
 }  // namespace
 
+std::vector<BlockStack> ending_at_first(const Architecture& architecture, int64_t numbers) {
+  const BlockStack all{architecture.layers(), architecture.activations(), false};
+  if (architecture.layers() < 2 || (architecture.adapter() && architecture.adapter()->dropout > 0))
+    return {all};
+  ActivationFootprint last;
+  last.linear = numbers;
+  return {{all.layers - 1, all.block, false}, {1, last, false}};
+}
+
 const std::vector<std::string>& activation_names() {
   static const std::vector<std::string> names = {
       "gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "quick_gelu", "relu", "silu", "swish", "tanh"};

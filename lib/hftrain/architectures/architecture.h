@@ -103,6 +103,11 @@ struct BlockStack {
   bool decodes = false;
 };
 
+class Architecture;
+// Of one whose last block is computed at the first place of a row alone: that one keeps `numbers` per token. Not where adapters drop
+// out, for then it is computed as the others are.
+std::vector<BlockStack> ending_at_first(const Architecture& architecture, int64_t numbers);
+
 // The activations a config may name: those that models/ implements. "swish" is "silu".
 const std::vector<std::string>& activation_names();
 

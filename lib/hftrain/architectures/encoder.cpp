@@ -45,4 +45,10 @@ ActivationFootprint EncoderArchitecture::activations() const {
   return block;
 }
 
+std::vector<BlockStack> EncoderArchitecture::stacks() const {
+  const bool drops = config_.dropout > 0 || config_.attended_dropout > 0 || config_.attention_dropout > 0;
+  if (drops || head() != Head::kSequenceClassification) return Architecture::stacks();
+  return ending_at_first(*this, 3 * config_.hidden_size);  // what enters, k and v
+}
+
 }  // namespace hftrain::architectures

@@ -60,6 +60,7 @@ class EncoderArchitecture final : public FamilyArchitecture {
   int64_t hidden_size() const override { return config_.hidden_size; }
   int64_t layers() const override { return config_.layers; }
   ActivationFootprint activations() const override;
+  std::vector<BlockStack> stacks() const override;
 
  private:
   EncoderConfig config_;

@@ -162,6 +162,13 @@ ActivationFootprint VitArchitecture::activations() const {
   return block;
 }
 
+std::vector<BlockStack> VitArchitecture::stacks() const {
+  if (config_.hidden_dropout_prob > 0 || config_.attention_probs_dropout_prob > 0)
+    return Architecture::stacks();
+  // What enters, its norm, k and v.
+  return ending_at_first(*this, 2 * (config_.hidden_size + config_.num_attention_heads * config_.head_dim));
+}
+
 const ConfigSchema& vit_schema() {
   static constexpr ConfigSchema kSchema = {"vit", kVitHeads, "ViTLayer", kVitKeys, {}, {}, false};
   return kSchema;

@@ -32,6 +32,7 @@ class VitArchitecture final : public FamilyArchitecture {
   int64_t hidden_size() const override { return config_.hidden_size; }
   int64_t layers() const override { return config_.num_hidden_layers; }
   ActivationFootprint activations() const override;
+  std::vector<BlockStack> stacks() const override;
 
  private:
   VitConfig config_;

@@ -76,3 +76,7 @@ fault("the last block of a vision transformer computes patches that nobody looks
 fault("a last block that drops out draws numbers for its first token alone",
       "lib/hftrain/models/model.h", " && !(training_ && units_[unit].random)", "",
       tests=["models: Models drop out, and add noise, at the places and in the order of transformers"], says=r"training_logits")
+
+fault("a last block computes the first token alone only where nothing is trained",
+      "lib/hftrain/models/model.h", "!(training_ && units_[unit].random)", "!training_",
+      tests=["models: A last block computes no token that a head does not look at"], says=r"trains")
