@@ -33,7 +33,7 @@ CASES = {
     "question-answering": ("bert", "qa", dict(max_seq_length=48, doc_stride=8)),
     "question-answering-decoder": ("gpt2", "qa", dict(max_seq_length=48, doc_stride=8, pad_to_max_length=False)),
     # The last micro-batch of an epoch has fewer rows than the one before it.
-    "question-answering-accumulated": ("bert", "qa", dict(max_seq_length=48, doc_stride=8, gradient_accumulation_steps=2)),
+    "question-answering-accumulated": ("bert", "qa", dict(max_seq_length=48, doc_stride=8, gradient_accumulation_steps=7)),
     "question-answering-negative": ("bert", "qa", dict(max_seq_length=48, doc_stride=8, version_2_with_negative=True, n_best_size=7)),
     "summarization": ("t5", "seq2seq", dict(max_source_length=48, max_target_length=12, source_prefix="say: ")),
     "translation": ("t5", "seq2seq", dict(source_lang="plain", target_lang="cipher", max_source_length=10, max_target_length=9,
