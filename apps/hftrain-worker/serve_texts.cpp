@@ -145,7 +145,8 @@ class TextService {
         control_(control),
         context_(context_for(setup)),
         model_(open_model(setup, context_)),
-        copies_(copies_for(setup, *model_)) {}
+        copies_(copies_for(setup, *model_)),
+        drafts_always_(setup.drafts == "int8") {}
 
   void answer(const TextRequest& request) {
     GenerationConfig config;
@@ -162,7 +163,7 @@ class TextService {
       };
     }
     models::TextModel reader(*model_, runner_, request.prompts, room_for(request, config), config.filler(),
-                             copies_.get());
+                             copies_.get(), drafts_always_);
     const double begin = monotonic_seconds();
     const auto texts = generation::generate(reader, request.prompts, config, request.seed, watchers);
     tell({{"event", "texts"},
@@ -199,6 +200,7 @@ class TextService {
   runtime::WorkerContext context_;
   std::unique_ptr<models::Model> model_;
   std::unique_ptr<nn::QuantisedMatrices> copies_;
+  bool drafts_always_;
   nn::UnitRunner runner_;
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;
 };

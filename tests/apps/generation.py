@@ -54,6 +54,15 @@ def copies_of_weights_foresee_and_change_no_text(writer, place):
         expect(drafted["steps"] * 2 < plain["steps"] or "4" in map(str, flags), f"in fewer steps with {flags}", [drafted["steps"], plain["steps"]])
     small = json.loads(writer.generate(*words, "--json").stdout)
     expect(small["draft_steps"] == 0, "unasked only for what takes long to read", small["draft_steps"])
+    large = os.path.join(place, "large")  # 68 MB
+    writer.call(*writer.flags(large, "--max_steps", 1, "--save_strategy", "no", ranks=1), "--config_overrides",
+                "n_layer=1,n_embd=320,n_head=4,n_positions=128,vocab_size=50000", "--per_device_train_batch_size", 1)
+    ids = {}
+    for which in ("auto", "none"):
+        said = json.loads(writer.generate(*words, "--json", "--draft_weights", which, model=large).stdout)
+        ids[which] = [text["ids"] for text in said["generations"]]
+        expect((said["draft_steps"] > 0) == (which == "auto"), "unasked of a large model", [which, said["draft_steps"]])
+    expect(ids["auto"] == ids["none"], "its texts are the same", ids)
     for more, why in ((["--num_beams", 2], "beams are not guessed ahead"), (["--dtype", "bfloat16"], "copies are made of float32 weights")):
         told = writer.generate("--prompt", "the", *more, "--draft_weights", "int8")
         expect(f"note: --draft_weights has no effect: {why}" in told.stderr, f"what does nothing with {more}", told.stderr)

@@ -45,7 +45,7 @@ std::span<const float> TableModel::draft(int64_t token, int64_t parent) {
   scores_.clear();
   add_scores(drafted_);
   DrawKey key{.seed = 9, .text = drafts_};
-  for (float& score : scores_) score += off_.value() * static_cast<float>(uniform(key)), ++key.number;
+  for (float& score : scores_) score += off_ * static_cast<float>(uniform(key)), ++key.number;
   return scores_;
 }
 

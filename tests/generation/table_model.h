@@ -2,7 +2,6 @@
 // last token, of the one before and of how many there are.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "hftrain/generation/generate.h"
@@ -24,8 +23,8 @@ class TableModel : public TokenModel {
   size_t ahead() const override { return ahead_; }
   std::span<const float> next_of(std::span<const int64_t> tokens, int64_t parent) override;
   // From now on draft() is worth a call, whose scores are off by up to `off`, by numbers that look random.
-  void foresee(float off) { off_ = off; }
-  bool foresees(size_t) const override { return off_.has_value(); }
+  void foresee(float off, Foresees worth = Foresees::kAlways) { off_ = off, worth_ = worth; }
+  Foresees foresees(size_t, size_t) const override { return worth_; }
   std::span<const float> draft(int64_t token, int64_t parent) override;
   size_t drafts() const { return drafts_; }
   // How many rows, or tokens of a draft and the one before it, each call had.
@@ -41,7 +40,8 @@ class TableModel : public TokenModel {
   std::vector<Ids> rows_;
   std::vector<float> scores_;
   std::vector<size_t> calls_;
-  std::optional<float> off_;
+  float off_ = 0;
+  Foresees worth_ = Foresees::kNever;
   Ids drafted_;  // with the text before it; empty: nothing is drafted
   size_t drafts_ = 0;
   size_t longest_ = 0;

@@ -242,9 +242,13 @@ TEST_CASE("what copies of the weights have drafted leaves no trace in the scores
     nn::UnitRunner runner;
     nn::QuantisedMatrices copies(model->parameters());
     TextModel plain(*model, runner, prompts, 6, 0), drafting(*model, runner, prompts, 6, 0, &copies);
-    CHECK_FALSE(plain.foresees(99));
-    CHECK_FALSE(drafting.foresees(3));
-    REQUIRE(drafting.foresees(99));
+    using Foresees = generation::TokenModel::Foresees;
+    CHECK(plain.foresees(99, 99) == Foresees::kNever);
+    CHECK(drafting.foresees(99, 3) == Foresees::kNever);
+    CHECK(drafting.foresees(3, 99) == Foresees::kNever);
+    CHECK(drafting.foresees(9, 99) == Foresees::kWhereItSavesTime);
+    CHECK(TextModel(*model, runner, prompts, 6, 0, &copies, /*always=*/true).foresees(0, 1) ==
+          Foresees::kAlways);
     plain.start();
     drafting.start();
     const auto floats = [](std::span<const float> scores) {
@@ -253,7 +257,7 @@ TEST_CASE("what copies of the weights have drafted leaves no trace in the scores
     const auto first = floats(drafting.draft(13, 0)), second = floats(drafting.draft(14, 0));
     CHECK(drafting.draft_steps() == 2);
     CHECK(drafting.steps() == 1);
-    CHECK(drafting.foresees(3));
+    CHECK(drafting.foresees(0, 1) == Foresees::kWhereItSavesTime);  // the copies are there
     const auto scores = floats(plain.next_of(Ids{13, 14, 15}, 0));
     CHECK(floats(drafting.next_of(Ids{13, 14, 15}, 0)) == scores);
     const size_t width = first.size();

@@ -94,7 +94,7 @@ def ways_of(family, settings):
     if not settings:
         return [(2, ())]
     drafts = family not in ("t5", "bart") and "num_beams" not in settings
-    alone = [()] * (not drafts or settings is LONG) + [GUESSED] * drafts + [FORESEEN] * (drafts and settings is LONG and has_vnni())
+    alone = [()] * (not drafts or settings is LONG) + [GUESSED] * drafts + [FORESEEN] * (drafts and settings.get("max_new_tokens", 0) > 9 and has_vnni())
     return [(3, ())] + [(1, how) for how in alone]
 
 
@@ -110,7 +110,10 @@ def ours(folder, prompts, settings, batch, drafts):
     said = subprocess.run([*words, "--prompt", *prompts], text=True, capture_output=True)
     if said.returncode != 0:
         raise SystemExit(f"{words} ended with {said.returncode}\n{said.stderr}")
-    return [one["ids"] for one in json.loads(said.stdout)["generations"]]
+    document = json.loads(said.stdout)
+    if (drafts == FORESEEN) != (document["draft_steps"] > 0) and drafts in ((), FORESEEN):
+        raise SystemExit(f"{words} read its copies {document['draft_steps']} times")
+    return [one["ids"] for one in document["generations"]]
 
 
 def main():

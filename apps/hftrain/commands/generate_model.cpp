@@ -93,8 +93,8 @@ std::string dtype_of(const GenerateFlags& flags, const std::string& stored, bool
 std::string drafts_of(const GenerateFlags& flags, const WritingModel& model,
                       const generation::TextSetup& setup, const plan::Topology& topology) {
   constexpr int64_t kWorthDrafting = int64_t{64} << 20;  // bytes: beyond what caches hold
-  if (setup.dtype != "float32" || setup.cuda_ordinal >= 0 || model.architecture->has_encoder_and_decoder() ||
-      model.plugin)
+  if (model.config.num_beams > 1 || setup.dtype != "float32" || setup.cuda_ordinal >= 0 ||
+      model.architecture->has_encoder_and_decoder() || model.plugin)
     return "none";
   if (flags.draft_weights != "auto") return flags.draft_weights;
   int64_t bytes = 0;

@@ -1,6 +1,7 @@
 #include "hftrain/generation/drafts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hftrain::generation {
 namespace {
@@ -8,17 +9,22 @@ namespace {
 constexpr size_t kShortestMatch = 2;  // tokens that are looked for, where no fewer are asked for
 constexpr size_t kDoublings = 5;      // of the rest after misses: 32 steps at most
 
-// In the time of a step of the model: a token that is foreseen, and one that a step reads beside its first. Measured with GPT-2 124M.
-constexpr double kDraftTime = 0.35, kRowTime = 0.03;
 constexpr double kWorthForeseeing = 1.05;  // tokens in the time of a step
 constexpr size_t kForesightRest = 16;
 constexpr double kForget = 0.05;  // of what is known with each token more
+constexpr double kNewTime = 0.3;  // of what is known of times, with each one more
 
-// Tokens in the time of a step where `count` are foreseen and each is right with probability `right` if those before it were.
-double tokens_in_time(size_t count, double right) {
+// The mean of what was seen, the newest with the most weight.
+void see(double& mean, size_t& seen, double seconds) {
+  mean += (seen == 0 ? 1 : kNewTime) * (seconds - mean);
+  ++seen;
+}
+
+// Tokens in the time of one that is written by itself, where `count` are foreseen and each is right with probability `right` if those before it were.
+double tokens_in_time(size_t count, double right, const DraftCosts& costs) {
   double tokens = 0, all = 1;
   for (size_t i = 0; i <= count; ++i, all *= right) tokens += all;
-  return tokens / (1 + static_cast<double>(count) * (kDraftTime + kRowTime));
+  return tokens / (1 + static_cast<double>(count) * (costs.draft + costs.row) + (tokens - 1) * costs.choice);
 }
 
 // Behind the last place but the end where the last `size` tokens stand; 0: there is none.
@@ -63,12 +69,32 @@ void Drafts::learn(size_t offered, size_t taken) {
   size_ = std::min(most_, taken == offered ? 2 * std::max(size_, offered) : taken + 1);
 }
 
-size_t Foresight::next(size_t room) {
+void SeenCosts::step(size_t rows, double seconds) {
+  if (rows == 1) return see(step_, steps_, seconds);
+  if (steps_ > 0) see(row_, rows_, std::max(0.0, seconds - step_) / static_cast<double>(rows - 1));
+}
+
+void SeenCosts::draft(double seconds, double choice) {
+  if (std::exchange(first_, false)) return;
+  see(draft_, drafts_, seconds);
+  see(choice_, choices_, choice);
+}
+
+DraftCosts SeenCosts::costs() const {
+  DraftCosts costs;
+  const double token = step_ + choice_;
+  if (steps_ == 0 || token <= 0) return costs;
+  if (drafts_ > 0) costs.draft = (draft_ + choice_) / token, costs.choice = choice_ / token;
+  if (rows_ > 0) costs.row = row_ / token;
+  return costs;
+}
+
+size_t Foresight::next(size_t room, const DraftCosts& costs) {
   if (rest_ > 0) return --rest_, 0;
   size_t best = 0;
   double most = kWorthForeseeing;
   for (size_t count = 1; count <= std::min(most_, room); ++count) {
-    const double tokens = tokens_in_time(count, right_);
+    const double tokens = tokens_in_time(count, right_, costs);
     if (tokens > most) best = count, most = tokens;
   }
   if (best > 0 || room == 0) return best;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "hftrain/base/clock.h"
 #include "hftrain/generation/drafts.h"
 #include "hftrain/generation/draws.h"
 #include "hftrain/generation/ending.h"
@@ -125,7 +126,16 @@ class RowSearch {
       parents.push_back(row.parent);
       row.parent = static_cast<int64_t>(tokens.size()) - 1;
     }
-    return model_.next(tokens, parents);
+    return timed(tokens.size() == 1 ? 1 : 0, [&] { return model_.next(tokens, parents); });
+  }
+
+  // `rows` of the text that is left; 0: there are others.
+  template <typename Read>
+  std::span<const float> timed(size_t rows, const Read& read) {
+    const double begin = monotonic_seconds();
+    const std::span<const float> scores = read();
+    if (rows > 0) seen_.step(rows, monotonic_seconds() - begin);
+    return scores;
   }
 
   // Its last token may not be read (a model may have no place for it), and is never drafted.
@@ -133,21 +143,32 @@ class RowSearch {
     const auto prompt = static_cast<int64_t>(prompts_[row.prompt].ids.size());
     const int64_t left = prompt + config_.most_new_tokens(prompt) - static_cast<int64_t>(row.ids.size());
     const auto room = static_cast<size_t>(left - 1);
+    const size_t count = foreseen(row, room);
     Ids draft = drafts_.next(row.ids, room);
-    foreseen_ = draft.empty();
-    return foreseen_ ? foresee(row, room) : draft;
+    foreseen_ = draft.size() < std::max<size_t>(1, count);  // a guess costs nothing, but is right less often
+    return foreseen_ ? foresee(row, count) : draft;
+  }
+
+  size_t foreseen(const Row& row, size_t room) {
+    using Foresees = TokenModel::Foresees;
+    const Foresees worth = model_.foresees(row.ids.size() - prompts_[row.prompt].ids.size(), room);
+    if (worth == Foresees::kNever || (worth != Foresees::kAlways && !seen_.knows_steps())) return 0;
+    return foresight_.next(room, worth == Foresees::kAlways ? DraftCosts() : seen_.costs());
   }
 
   // What the model's quicker reading would choose by the same rules and random numbers.
-  Ids foresee(Row& row, size_t room) {
-    const size_t count = model_.foresees(room) ? foresight_.next(room) : 0;
+  Ids foresee(Row& row, size_t count) {
+    const size_t prompt = prompts_[row.prompt].ids.size();
     Row ahead = row;
     Ids draft;
-    while (draft.size() < count) {
+    while (draft.size() < count && (draft.empty() || !ending_.reached(ahead.ids, prompt))) {
+      const double begin = monotonic_seconds();
       const std::span<const float> scores = model_.draft(ahead.ids.back(), std::exchange(row.parent, 0));
+      const double read = monotonic_seconds();
       if (!are_numbers(scores)) break;
       ahead.ids.push_back(choose_token(ahead, {scores.begin(), scores.end()}));
       draft.push_back(ahead.ids.back());
+      seen_.draft(read - begin, monotonic_seconds() - read);
     }
     return draft;
   }
@@ -155,7 +176,8 @@ class RowSearch {
   std::span<const float> step_ahead(Row& row) {
     Ids tokens{row.ids.back()};
     tokens.insert(tokens.end(), row.draft.begin(), row.draft.end());
-    return model_.next_of(tokens, std::exchange(row.parent, 0));
+    const int64_t parent = std::exchange(row.parent, 0);
+    return timed(tokens.size(), [&] { return model_.next_of(tokens, parent); });
   }
 
   TokenModel& model_;
@@ -167,6 +189,7 @@ class RowSearch {
   Ending ending_;
   Drafts drafts_;  // of the last text that is being written
   Foresight foresight_;
+  SeenCosts seen_;
   bool foreseen_ = false;  // whether its draft is the model's
   std::vector<Row> live_;
   std::vector<std::vector<GeneratedText>> texts_;

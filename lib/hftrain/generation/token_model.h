@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 
 namespace hftrain::generation {
 
@@ -25,13 +26,15 @@ class TokenModel {
   virtual std::span<const float> next_of(std::span<const int64_t> tokens, int64_t parent) {
     return next(tokens, std::span(&parent, 1));
   }
-  // Whether draft() takes less time than next(), for a text of which `room` tokens may still come.
-  virtual bool foresees(size_t /*room*/) const { return false; }
+  // Whether draft() is worth a call for a text of `written` tokens of which `room` may still come: always, where the time that it takes
+  // is seen to be worth it, or never.
+  enum class Foresees { kNever, kWhereItSavesTime, kAlways };
+  virtual Foresees foresees(size_t /*written*/, size_t /*room*/) const { return Foresees::kNever; }
   // Of the one text that is left: reads `token` behind row `parent` of the call before, or behind what draft() has read since
   // (`parent` 0), in less time and less exactly; scores that are near those of next(), [vocabulary]. The next call of next() or
-  // next_of() goes on from row 0, as if nothing had been drafted.
-  virtual std::span<const float> draft(int64_t token, int64_t parent) {
-    return next(std::span(&token, 1), std::span(&parent, 1));
+  // next_of() goes on from row 0, as if nothing had been drafted. Of a model that never foresees a std::logic_error.
+  virtual std::span<const float> draft(int64_t /*token*/, int64_t /*parent*/) {
+    throw std::logic_error("this model drafts nothing");
   }
 };
 

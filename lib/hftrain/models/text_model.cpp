@@ -18,7 +18,8 @@ namespace {
 
 using generation::Ids;
 
-constexpr size_t kWorthCopying = 16;  // tokens: copies take as long as some steps
+// Copies take as long as some steps: not for texts that end soon.
+constexpr size_t kTokensBeforeCopying = 8, kTokensWorthCopying = 16;
 using generation::Prompt;
 
 enum class Side { kLeft, kRight };
@@ -54,8 +55,14 @@ Padded padded(std::span<const Prompt> prompts, Ids Prompt::*member, Side side, i
 }  // namespace
 
 TextModel::TextModel(Model& model, nn::UnitRunner& runner, std::span<const Prompt> prompts, int64_t places,
-                     int64_t padding, nn::QuantisedMatrices* copies)
-    : model_(model), runner_(runner), prompts_(prompts), padding_(padding), cache_(places), copies_(copies) {
+                     int64_t padding, nn::QuantisedMatrices* copies, bool always)
+    : model_(model),
+      runner_(runner),
+      prompts_(prompts),
+      padding_(padding),
+      cache_(places),
+      copies_(copies),
+      drafts_always_(always) {
   if (!model.remembers()) whole_.assign(prompts.begin(), prompts.end());
 }
 
@@ -151,8 +158,11 @@ std::span<const float> TextModel::next_of(std::span<const int64_t> tokens, int64
   return scored(model_.logits_of_each(batch, cache_, runner_));
 }
 
-bool TextModel::foresees(size_t room) const {
-  return copies_ != nullptr && ahead() > 1 && (draft_steps_ > 0 || room >= kWorthCopying);
+TextModel::Foresees TextModel::foresees(size_t written, size_t room) const {
+  if (copies_ == nullptr || ahead() == 1) return Foresees::kNever;
+  if (drafts_always_) return Foresees::kAlways;
+  const bool worth_copying = written >= kTokensBeforeCopying && room >= kTokensWorthCopying;
+  return worth_copying || copies_->has_copies() ? Foresees::kWhereItSavesTime : Foresees::kNever;
 }
 
 std::span<const float> TextModel::draft(int64_t token, int64_t parent) {

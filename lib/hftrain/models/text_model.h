@@ -17,9 +17,10 @@ namespace hftrain::models {
 class TextModel final : public generation::TokenModel {
  public:
   // `model` in evaluation mode, with a head that speaks. `places` is the room that the cache has from the start, in
-  // tokens; `padding` the id that stands where there is no token. With `copies` of the model's matrices drafts are made.
+  // tokens; `padding` the id that stands where there is no token. With `copies` of the model's matrices drafts are made: `always`, or
+  // where they are seen to save time and texts are long enough for copies to be made.
   TextModel(Model& model, nn::UnitRunner& runner, std::span<const generation::Prompt> prompts, int64_t places,
-            int64_t padding, nn::QuantisedMatrices* copies = nullptr);
+            int64_t padding, nn::QuantisedMatrices* copies = nullptr, bool always = false);
 
   int64_t vocabulary() const override;
   std::span<const float> start() override;
@@ -27,7 +28,7 @@ class TextModel final : public generation::TokenModel {
   // Several at a time of decoders that remember, as many as a narrow product has rows.
   size_t ahead() const override;
   std::span<const float> next_of(std::span<const int64_t> tokens, int64_t parent) override;
-  bool foresees(size_t room) const override;
+  Foresees foresees(size_t written, size_t room) const override;
   std::span<const float> draft(int64_t token, int64_t parent) override;
   // Calls of the model so far; those of draft() are counted by themselves.
   int64_t steps() const { return steps_; }
@@ -50,6 +51,7 @@ class TextModel final : public generation::TokenModel {
   std::vector<generation::Prompt> whole_;  // of a model that remembers nothing: each row's text so far
   int64_t read_ahead_ = 0;  // tokens of the one row in the last call, where it was next_of; else 0
   nn::QuantisedMatrices* copies_;
+  bool drafts_always_;
   int64_t drafted_ = 0;  // tokens that draft() has read since the last call
   int64_t steps_ = 0, draft_steps_ = 0;
   at::Tensor scores_;  // [rows, vocabulary] float32 on the CPU

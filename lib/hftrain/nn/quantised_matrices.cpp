@@ -39,8 +39,7 @@ size_t QuantisedMatrices::PlaceHash::operator()(const Place& place) const {
 
 QuantisedMatrices::QuantisedMatrices(std::span<const at::Tensor> parameters) {
   for (const at::Tensor& parameter : parameters) {
-    if (!is_worth_a_copy(parameter) || !parameters_.emplace(memory_of(parameter), parameter).second) continue;
-    bytes_ += static_cast<size_t>(parameter.numel()) * sizeof(float);
+    if (is_worth_a_copy(parameter)) parameters_.emplace(memory_of(parameter), parameter);
   }
 }
 

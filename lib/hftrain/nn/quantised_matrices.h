@@ -22,8 +22,7 @@ class QuantisedMatrices {
 
   // Whether this processor multiplies them.
   static bool available() { return cpu::has_quantised_product(); }
-  // Of the matrices that are worth a copy, in float32.
-  size_t bytes_of_matrices() const { return bytes_; }
+  bool has_copies() const { return !copies_.empty(); }
 
   // out [1, N] = row [1, K]·matrix [K, N] (+ bias), or added to `out`, where `matrix` is one of these or a part of one, either way
   // up; otherwise false, and nothing is done.
@@ -44,7 +43,6 @@ class QuantisedMatrices {
 
   std::unordered_map<const void*, at::Tensor> parameters_;  // by the memory in which they lie
   std::unordered_map<Place, cpu::QuantisedMatrix, PlaceHash> copies_;
-  size_t bytes_ = 0;
 };
 
 // While one lives, this thread multiplies single rows with these matrices' copies, within NarrowProducts (product.h).

@@ -48,7 +48,7 @@ fault("a draft that is mostly wrong is made at every step",
       says=r"next\(99\) == 0")
 
 fault("what was foreseen is counted as guessed",
-      "lib/hftrain/generation/row_search.cpp", "foreseen_ = draft.empty();", "foreseen_ = false;",
+      "lib/hftrain/generation/row_search.cpp", "foreseen_ = draft.size() < std::max<size_t>(1, count);", "foreseen_ = false;",
       tests=["generation: what the model's quicker reading foresees changes no token of any text, nor when it ends"],
       says=r"drafts\(\) > 0|calls\(\)\.size\(\)|spared")
 
@@ -66,3 +66,15 @@ fault("copies are made of weights that are read in no time",
       "apps/hftrain/commands/generate_model.cpp", "int64_t{64} << 20", "int64_t{1}",
       tests=["apps: copies of weights foresee and change no text"],
       says=r"unasked only for what takes long to read")
+
+fault("what is foreseen goes on behind the end of a text",
+      "lib/hftrain/generation/row_search.cpp", "(draft.empty() || !ending_.reached(ahead.ids, prompt))", "true",
+      tests=["generation: nothing is foreseen behind the end of a text"], says=r"drafts\(\) < end")
+
+fault("the time that choosing a token takes is not looked at",
+      "lib/hftrain/generation/drafts.cpp", " + (tokens - 1) * costs.choice", "",
+      tests=["generation: what takes as long to foresee as to write is not foreseen, and what takes no time as far as it goes"], says=r"choice = 0\.5")
+
+fault("texts of large models are never foreseen unasked",
+      "apps/hftrain/commands/generate_model.cpp", """? "auto" : "none";""", """? "none" : "none";""",
+      tests=["runs: generation: copies of weights foresee and change no text"], says=r"unasked of a large model")

@@ -39,9 +39,6 @@ class QuantisedMatrix {
   // [begin, end).
   void multiply(const QuantisedRow& row, const float* bias, bool add, float* out, int64_t begin,
                 int64_t end) const;
-  size_t bytes() const {
-    return static_cast<size_t>(groups() * group_bytes()) + scales_.size() * sizeof(float);
-  }
 
  private:
   int64_t quads() const { return (inner_ + 3) / 4; }
