@@ -353,7 +353,8 @@ TEST_CASE("up to 5.9 nothing but auto_wrap made units, whatever else was said of
   CHECK(sharding({"--fsdp", "full_shard auto_wrap", "--hf_compat", "5.8"}).wrap_policy.value ==
         "transformer");
   CHECK(contains(notes(parse({"--fsdp", "full_shard", "--hf_compat", "5.8"})),
-                 "--fsdp without auto_wrap makes the whole model one unit\n  where: --hf_compat"));
+                 "--fsdp without auto_wrap makes the whole model one unit beside hf_compat 5.8\n  where: "
+                 "command line\n"));
   CHECK_FALSE(contains(notes(parse({"--fsdp", "no_shard", "--hf_compat", "5.8"})), "one unit"));
   CHECK_FALSE(contains(notes(parse({"--fsdp", "full_shard"})), "one unit"));
   CHECK(policy({"--fsdp_config", R"({"version": 1})"}) == "transformer");

@@ -287,8 +287,9 @@ void check_host_memory(const ResolveInput& input, const RunPlan& plan, Problems&
                 input.elsewhere ? "--machines" : "the host memory of this machine",
                 needs_of_host(plan.memory_per_rank, on_gpu(plan.ranks), kProgramBytes) + ", for each of " +
                     std::to_string(plan.ranks.local_world_size) + " ranks" + copies,
-                plan.strategy.sharded() ? "a smaller model, or offload to NVMe"
-                                        : "a smaller model, fewer ranks, or --fsdp \"full_shard auto_wrap\""));
+                plan.strategy.sharded()
+                    ? "a smaller model, or offload to NVMe"
+                    : "a smaller model, fewer ranks, or --fsdp \"full_shard auto_wrap\""));
 }
 
 void check_device_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {

@@ -140,7 +140,7 @@ TEST_CASE("what becomes of a model in the output folder is told, and of other fi
   CHECK(told() == inputs.output_dir + " is not empty (notes.txt): new files go beside what is there");
   for (const char* weights :
        {"adapter_model.safetensors", "model.safetensors.index.json", "model.safetensors"}) {
-    std::ofstream(folder / "out" / weights) << "of an earlier run";
+    std::ofstream(inputs.output_dir + "/" + weights) << "of an earlier run";
     INFO(weights);
     CHECK(
         told().find("and the model there is replaced when this run saves its own (--overwrite_output_dir") !=

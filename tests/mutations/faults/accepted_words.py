@@ -258,7 +258,7 @@ fault("a passive log level leaves the progress bar whatever TRANSFORMERS_VERBOSI
       tests=["arguments: values that follow from others"], says=r"disable_tqdm == hides")
 
 fault("activation_checkpointing_offload of accelerate launch is taken without a version",
-      "lib/hftrain/arguments/import/fsdp_rules.cpp", "settings_.version.value_or(launch_alone ? 1 : 2)", "settings_.version.value_or(2)",
+      "lib/hftrain/arguments/import/fsdp_rules.cpp", "launch_alone || is_of_older_release() ? 1 : 2", "2",
       tests=["arguments: rule F13: activations are offloaded where they are computed again, in version 2"],
       says=r"mistakes\(launch\)|belongs to version 2")
 

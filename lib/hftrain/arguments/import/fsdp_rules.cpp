@@ -134,7 +134,9 @@ class Settlement {
 
   void say_whole() {
     if (settings_.strategy.value_or("") == "no_shard" || has("no_shard")) return;
-    note("--fsdp without auto_wrap makes the whole model one unit", outcome_.origins.describe("hf_compat"),
+    note("--fsdp without auto_wrap makes the whole model one unit beside hf_compat " +
+             outcome_.arguments.interface.hf_compat.value_or(""),
+         outcome_.origins.of("hf_compat"),
          "so transformers did up to 5.9; auto_wrap beside the other words makes a unit of each layer");
   }
 
