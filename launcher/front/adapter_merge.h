@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "hftrain/base/environment.h"
 #include "hftrain/storage/model_export.h"
@@ -15,5 +16,8 @@ namespace hftrain::front {
 // carry exit code 4: no adapter, no base model, an adapter that does not fit it, a damaged file.
 storage::ExportResult merge_adapter(const std::string& folder, const std::string& target,
                                     int64_t max_shard_bytes, const Environment& environment);
+
+// Keys of its adapter_config.json that nothing here reads.
+std::vector<std::string> unknown_keys_of_adapter(const std::string& folder);
 
 }  // namespace hftrain::front

@@ -485,6 +485,7 @@ TEST_CASE("monitors, reductions and activation checkpointing") {
     CHECK(contains(said, "leave the keys out"));
   }
   CHECK(with_key("\"comms_logger\": {\"enabled\": false}, \"timers\": {}").notes().empty());
+  CHECK(with_key("\"timers\": {\"throughput\": {\"enabled\": false}}").notes().empty());
   const DeepspeedFile tracked =
       with_key("\"wandb\": {\"enabled\": true, \"group\": \"g\", \"project\": \"deepspeed\"}");
   CHECK(tracked.arguments().logging.report_to == Words{"wandb"});

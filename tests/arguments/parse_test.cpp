@@ -30,6 +30,7 @@ TEST_CASE("origins say where every value comes from") {
   CHECK_FALSE(outcome.arguments.data.dataloader_pin_memory);
   CHECK(outcome.arguments.logging.logging_dir == "/tb");
   CHECK(contains(notes(outcome), "TENSORBOARD_LOGGING_DIR=/tb of the environment is used as --logging_dir"));
+  CHECK_FALSE(contains(notes(outcome), "logging_dir has no effect"));
 }
 
 TEST_CASE("only named variables of the environment count") {

@@ -111,7 +111,7 @@ def ours(scratch, name, task, folder, flags, generation, paths, steps):
         given |= {"generation_config": path, "generation_max_length": generation["generation_config"]["max_length"]}
     predicts = {"test_file": paths[1], "do_predict": True, "predict_with_generate": True}
     losses, results = tasks.ours(scratch, task, folder, flags | given | predicts, paths, steps)
-    out = os.path.join(scratch, "ours-" + task + str(len(flags | given | predicts)))
+    out = tasks.our_folder(scratch, task, flags | given | predicts)
     with open(os.path.join(out, "predict_results.json")) as file:
         results |= json.load(file)
     with open(os.path.join(out, "generated_predictions.txt")) as file:

@@ -195,8 +195,12 @@ def peer(scratch, name, kind, flags, paths, model, tokenizer, steps):
     return {r["step"]: r["loss"] for r in trainer.state.log_history if "loss" in r}, metrics
 
 
+def our_folder(scratch, task, flags):
+    return os.path.join(scratch, "-".join(("ours", task, *flags)))
+
+
 def ours(scratch, task, folder, flags, paths, steps):
-    out = os.path.join(scratch, "-".join(("ours", task, *flags)))
+    out = our_folder(scratch, task, flags)
     given = []
     for key, value in (COMMON | flags | {"max_steps": steps}).items():
         given += ["--no_" + key] if value is False else ["--" + key] if value is True else ["--" + key, str(value)]

@@ -77,6 +77,7 @@ TEST_CASE("a revision is told to be idle where no snapshot of the Hub is opened"
   CHECK(idle("/here/trained", {"--model_revision", "v2"}));
   CHECK(idle("/here/trained", {"--model_init_kwargs", R"({"revision": "v2"})"}));
   CHECK_FALSE(idle("/here/trained", {"--model_revision", "main"}));
+  CHECK_FALSE(idle("/here/trained", {"--model_revision", "v2", "--chat_template_path", "org/chat"}));
   CHECK_FALSE(idle(snapshot, {"--model_revision", "v2"}));
   CHECK_FALSE(idle("/here/trained", {"--model_revision", "v2"}, snapshot));
 }
@@ -101,6 +102,9 @@ TEST_CASE(
   CHECK_FALSE(told(of_pairs({"--do_train", "--include_for_metrics", "loss"}), "include_for_metrics"));
   CHECK_FALSE(told(of_pairs(joined(asked, {"--predict_with_generate"})), "include_for_metrics"));
   CHECK_FALSE(told(Case(asked), "include_for_metrics"));
+  CHECK(told(of_pairs({"--do_train", "--do_eval", "--batch_eval_metrics"}), "batch_eval_metrics"));
+  CHECK_FALSE(told(of_pairs({"--do_train", "--do_eval", "--batch_eval_metrics", "--predict_with_generate"}),
+                   "batch_eval_metrics"));
   const Words best = joined(asked, {"--eval_strategy", "epoch", "--metric_for_best_model", "loss_std"});
   CHECK(contains(of_pairs(best).error().render(), "there is no metric 'loss_std'"));
   const Case written = of_pairs(joined(best, {"--predict_with_generate"}));

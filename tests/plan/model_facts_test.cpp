@@ -121,6 +121,20 @@ TEST_CASE("an adapter's base model is of the revision that it was made beside, u
   CHECK(base("\"\"", "main") == "c1");
   CHECK(base("\"v2\"", "main") == "c2");
   CHECK(base("\"v2\"", "c1") == "c1");
+  const auto config = [&](const std::string& asked) {
+    return parse_json(open_folder(adapter.path(), asked, cache.path()).config, "config");
+  };
+  CHECK(config("main")["revision"] == "v2");
+  CHECK(config("c1")["revision"] == "c1");
+  base("null", "main");
+  CHECK(config("main")["revision"].is_null());
+  CHECK(config("v2")["revision"] == "v2");
+  // One of the Hub was chosen by the revision that is asked for, and names its base's itself.
+  const std::string snapshot = cache / "models--org--adapter/snapshots/c9";
+  write_file_atomically(
+      snapshot + "/adapter_config.json",
+      R"({"base_model_name_or_path": "org/base", "target_modules": ["c_attn"], "revision": "v2"})");
+  CHECK(open_folder(snapshot, "c1", cache.path()).weights.ends_with("/c2"));
   CHECK_REFUSED(base("\"v3\"", "main"), "hftrain fetch org/base --revision v3");
   CHECK_REFUSED(base("3", "main"), "does not say which revision");
 }

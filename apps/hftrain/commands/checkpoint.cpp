@@ -138,6 +138,9 @@ ExitCode merge(const CheckpointRequest& request, const CommandContext& context) 
       request.folder, request.out, shard_size(request.max_shard_size), context.environment);
   context.out << request.out << ": " << result.tensors << " tensors, " << format_bytes(result.bytes) << " in "
               << result.files << " files\n";
+  for (const std::string& key : front::unknown_keys_of_adapter(request.folder))
+    context.err << "note: " << key << " of " << request.folder
+                << "/adapter_config.json has no effect: peft 0.21 has no such key" << std::endl;
   return ExitCode::kDone;
 }
 

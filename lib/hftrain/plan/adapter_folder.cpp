@@ -13,6 +13,16 @@ namespace {
 
 constexpr const char* kMainRevision = "main";  // what every flag of a revision has where none is said
 
+// What is trained beside another revision than the adapter names is written with that one; else it stays as it is.
+std::string with_revision(std::string text, const Json& config, const std::string& used) {
+  const Json own = config.value("revision", Json());
+  if (own == used || (used == kMainRevision && !own.is_string())) return text;
+  if (own == "" && used == kMainRevision) return text;
+  Json changed = config;
+  changed["revision"] = used;
+  return dump_json(changed) + '\n';
+}
+
 }  // namespace
 
 std::string base_model_of(const Json& config, const std::string& origin) {
@@ -39,10 +49,13 @@ OpenedFolder open_folder(const std::string& folder, const std::string& revision,
   if (storage::has_model_weights(folder) || !path_exists(path)) return {.weights = folder};
   std::string text = read_file(path);
   const Json config = parse_json(text, path);
-  OpenedFolder opened{
-      .adapter = folder, .spec = architectures::adapter_from_json(config, path), .config = std::move(text)};
-  opened.weights = resolve_model_folder(base_model_of(config, path), "base_model_name_or_path of " + path,
-                                        base_revision_of(config, revision, path), cache);
+  // A snapshot of an adapter was chosen by the revision already: its base has one of its own.
+  const std::string of_base = base_revision_of(config, is_snapshot(folder) ? kMainRevision : revision, path);
+  OpenedFolder opened{.adapter = folder,
+                      .spec = architectures::adapter_from_json(config, path),
+                      .config = with_revision(std::move(text), config, of_base)};
+  opened.weights =
+      resolve_model_folder(base_model_of(config, path), "base_model_name_or_path of " + path, of_base, cache);
   return opened;
 }
 

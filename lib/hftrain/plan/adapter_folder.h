@@ -13,7 +13,7 @@ struct OpenedFolder {
   std::string weights;  // the folder whose weights and config.json are the model's
   std::string adapter;  // the folder that was named, where it holds an adapter; else empty
   std::optional<architectures::AdapterSpec> spec;  // of that adapter
-  std::string config;                              // the text of its adapter_config.json
+  std::string config;  // the text of its adapter_config.json, with the revision of the base that is opened
 };
 
 // The name or path of the base model in the content of an adapter_config.json, `origin`. Error(kData) where it names none.

@@ -46,6 +46,10 @@ bool is_hub_name(const std::string& name) {
   });
 }
 
+bool is_snapshot(const std::string& folder) {
+  return folder.find("/models--") != std::string::npos && folder.find("/snapshots/") != std::string::npos;
+}
+
 std::optional<std::string> find_snapshot(const std::string& cache, const std::string& name,
                                          const std::string& revision, HubKind kind) {
   const std::string repository = repository_folder(cache, name, kind);

@@ -24,6 +24,9 @@ enum class HubKind { kModel, kDataset };
 // The folder of a repository in the cache, whether it is there or not.
 std::string repository_folder(const std::string& cache, const std::string& name, HubKind kind);
 
+// Whether `folder` lies in a snapshot of a cache.
+bool is_snapshot(const std::string& folder);
+
 // The snapshot of `revision` (a branch, a tag or a commit), or nullopt when the cache does not hold it.
 std::optional<std::string> find_snapshot(const std::string& cache, const std::string& name,
                                          const std::string& revision, HubKind kind = HubKind::kModel);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/resolve_parts.h"
 
 namespace hftrain::plan {
@@ -25,8 +26,15 @@ bool is_of_program(const ResolveInput& input) {
   return input.parsed.arguments.launch.worker_program.has_value();
 }
 
-bool is_snapshot(const std::string& path) {
-  return path.find("/models--") != std::string::npos && path.find("/snapshots/") != std::string::npos;
+// Of what is asked of metrics, where evaluation gives the loss alone.
+bool asks_in_vain(const ResolveInput& input, const RunPlan& plan) {
+  const bool judges = plan.do_eval || plan.do_predict || plan.evaluation.on_start;
+  const bool told = input.parsed.arguments.evaluation.prediction_loss_only;  // by arguments/rules
+  return judges && !told && !is_of_program(input) && !gives_metrics(input);
+}
+
+std::string why_in_vain(const ResolveInput& input, const RunPlan&) {
+  return "evaluation of --task " + std::string(task_row(input.parsed).name) + " gives the loss alone here";
 }
 
 bool opens_snapshots(const ModelFacts& model) {
@@ -68,7 +76,9 @@ constexpr IdleFlag kIdleFlags[] = {
     {"model_revision", Severity::kWarning,
      [](const ResolveInput& input, const RunPlan&) {
        const arguments::ModelArguments& model = input.parsed.arguments.model;
-       return model.model_revision != "main" && !model.config_name && !opens_snapshots(input.model);
+       // A chat's template may be of the Hub, too.
+       return model.model_revision != "main" && !model.config_name &&
+              !input.parsed.arguments.instruction.chat_template_path && !opens_snapshots(input.model);
      },
      [](const ResolveInput&, const RunPlan&) {
        return std::string("it chooses among the snapshots of a name on the Hub, and folders are named");
@@ -84,16 +94,9 @@ constexpr IdleFlag kIdleFlags[] = {
                   : "the order " + plan.data.sampling + " does not go by it";
      },
      "--seed, or leave it out"},
-    {"include_for_metrics", Severity::kWarning,
-     [](const ResolveInput& input, const RunPlan& plan) {
-       const bool judges = plan.do_eval || plan.do_predict || plan.evaluation.on_start;
-       const bool told = input.parsed.arguments.evaluation.prediction_loss_only;  // by arguments/rules
-       return judges && !told && !is_of_program(input) && !gives_metrics(input);
-     },
-     [](const ResolveInput& input, const RunPlan&) {
-       return "evaluation of --task " + std::string(task_row(input.parsed).name) +
-              " gives the loss alone here";
-     },
+    {"include_for_metrics", Severity::kWarning, asks_in_vain, why_in_vain,
+     "--predict_with_generate, or leave it out"},
+    {"batch_eval_metrics", Severity::kWarning, asks_in_vain, why_in_vain,
      "--predict_with_generate, or leave it out"},
 };
 

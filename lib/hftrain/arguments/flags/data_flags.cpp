@@ -24,7 +24,7 @@ std::vector<Flag> data_flags() {
        .help = "Batches prepared ahead by each loader worker.",
        .note = "Unset with workers: 2. Workers times this many lie ready or are under way.",
        .unit = "batches per worker",
-       .range = at_least(1)},
+       .range = between(1, 65536)},
       {.name = "dataloader_multiprocessing_context",
        .slot = unread_optional(Type::kText),
        .help = "How Python starts loader worker processes.",

@@ -50,7 +50,9 @@ bool switched_off(const Json& written) {
     const std::string word = to_lower(written.is_string() ? written.get<std::string>() : written.dump());
     return word == "false" || word == "null";
   }
-  return written.empty() || (written.contains("enabled") && switched_off(written["enabled"]));
+  if (written.contains("enabled")) return switched_off(written["enabled"]);
+  return std::ranges::all_of(written,
+                             [](const Json& part) { return part.is_object() && switched_off(part); });
 }
 
 bool neutral(const SectionKey& key, const Json& value) {

@@ -122,7 +122,11 @@ const Rule kLoopEffectRules[] = {
     {"H21",
      Severity::kNote,
      {"logging_dir", "report_to"},
-     [](Outcome o) { return chosen(o, "logging_dir") && !reports_to(o, "tensorboard"); },
+     [](Outcome o) {
+       // A variable is of the machine, not of this run.
+       const bool said = !o.origins.of("logging_dir").starts_with("environment");
+       return said && chosen(o, "logging_dir") && !reports_to(o, "tensorboard");
+     },
      "logging_dir has no effect",
      "it is where TensorBoard's files go, and report_to does not name tensorboard",
      "--report_to tensorboard, or leave it out"},
