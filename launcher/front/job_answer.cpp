@@ -1,5 +1,6 @@
 #include "launcher/front/job_answer.h"
 
+#include <algorithm>
 #include <ostream>
 
 #include "hftrain/arguments/print_config.h"
@@ -19,8 +20,10 @@ bool answers_for_job(const arguments::ParseOutcome& parsed, const Environment& e
   }
 }
 
-ExitCode refuse_once(const Error& error, const Environment& environment) {
-  if (launcher::speaks_first(environment)) throw Error(error);
+ExitCode refuse_once(const Error& error, const CommandContext& context) {
+  // By the word alone: what has a mistake in it may not have been understood.
+  const bool alone = std::ranges::find(context.arguments, "--standalone") != context.arguments.end();
+  if (alone || launcher::speaks_first(context.environment)) throw Error(error);
   return error.code();
 }
 
@@ -28,7 +31,7 @@ ExitCode answer_print_config(const arguments::ParseOutcome& parsed, const Comman
   try {
     require_task(parsed);
   } catch (const Error& error) {
-    return refuse_once(error, context.environment);
+    return refuse_once(error, context);
   }
   if (answers_for_job(parsed, context.environment))
     context.out << arguments::print_config(parsed, *parsed.actions.print_config);

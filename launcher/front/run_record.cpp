@@ -18,15 +18,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of a file of git, which has short lines; empty of anything else: a pipe would never answer, and a device never end.
 std::string first_line(const fs::path& path) {
+  constexpr size_t kLongest = 4096;
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return "";
   std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+  std::string text(kLongest, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(kLongest));
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text.substr(0, text.find('\n'));
+}
+
+bool is_commit(const std::string& text) {
+  return (text.size() == 40 || text.size() == 64) &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 // The line "commit name" of packed-refs.
 std::string packed_reference(const fs::path& git, const std::string& name) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(git / "packed-refs", ignored)) return "";
   std::ifstream file(git / "packed-refs");
   for (std::string line; std::getline(file, line);) {
     const size_t blank = line.find(' ');
@@ -51,6 +63,7 @@ fs::path git_folder(const fs::path& folder) {
 
 // HEAD is a worktree's own; branches are those of the repository that it was made of.
 std::string commit_of_reference(const fs::path& git, const std::string& name) {
+  if (!name.starts_with("refs/") || name.find("..") != std::string::npos) return "";
   const fs::path common = named_folder(git / "commondir", "", git);
   for (const fs::path& place : {git, common}) {
     if (place.empty()) continue;
@@ -148,7 +161,9 @@ std::string git_commit(const std::string& directory) {
   }
   constexpr std::string_view kReference = "ref: ";
   const std::string head = first_line(git / "HEAD");
-  return head.starts_with(kReference) ? commit_of_reference(git, head.substr(kReference.size())) : head;
+  const std::string commit =
+      head.starts_with(kReference) ? commit_of_reference(git, head.substr(kReference.size())) : head;
+  return is_commit(commit) ? commit : "";
 }
 
 }  // namespace hftrain::front

@@ -88,6 +88,8 @@ def once(fixture, flags):
             run = call(fixture, [command, *flags, "--lerning_rate", "1"], told)
             check(f"rank {rank} of two on a machine says {'what is' if lines else 'nothing of a'} mistyped flag",
                   run.returncode == 2 and run.stderr.count("--lerning_rate") == lines, run.stderr)
+            alone = call(fixture, [command, *flags, "--standalone", "--lerning_rate", "1"], told)
+            check(f"{command} that is told to stand alone says it whatever its rank", alone.returncode == 2 and "--lerning_rate" in alone.stderr, alone.stderr)
         for more in (["--json", "--dry_run"], ["--dry_run"], ["--json"]):
             prepared = call(fixture, ["prepare", *flags, *more], told)
             answers = [line for line in prepared.stdout.splitlines() if line.strip().startswith(("train:", '"train":'))]

@@ -270,6 +270,29 @@ TEST_CASE("units are embeddings, blocks and head, and every parameter belongs to
   CHECK(last == 3);
 }
 
+TEST_CASE("a last block that is computed at the first token alone keeps less") {
+  const auto stacks = [](const std::string& dropout, int layers, Head head) {
+    return Architecture::from_scratch(
+               "bert",
+               "hidden_size=8,intermediate_size=16,num_attention_heads=2,vocab_size=9,num_hidden_layers=" +
+                   std::to_string(layers) +
+                   ",attention_probs_dropout_prob=0.0,hidden_dropout_prob=" + dropout,
+               head)
+        ->stacks();
+  };
+  const auto ended = stacks("0.0", 3, Head::kSequenceClassification);
+  REQUIRE(ended.size() == 2);
+  CHECK(ended[0].layers == 2);
+  CHECK(ended[0].block.linear == 8 * 8 + 2 * 16);
+  CHECK_FALSE(ended[0].goes_on);
+  CHECK(ended[1].layers == 1);
+  CHECK(ended[1].block.linear == 3 * 8);
+  CHECK(ended[1].goes_on);
+  CHECK(stacks("0.1", 3, Head::kSequenceClassification).size() == 1);
+  CHECK(stacks("0.0", 1, Head::kSequenceClassification).size() == 1);
+  CHECK(stacks("0.0", 3, Head::kTokenClassification).size() == 1);
+}
+
 TEST_CASE("GPT-2's residual projections start smaller by the square root of twice the depth") {
   const auto gpt2 = Architecture::from_scratch("gpt2", "n_layer=8,initializer_range=0.1");
   for (const ParameterSpec& parameter : gpt2->parameters().parameters) {

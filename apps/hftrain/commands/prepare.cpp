@@ -66,7 +66,7 @@ ExitCode run_prepare(const CommandContext& context) {
   try {
     parsed = arguments::parse_arguments(context.arguments, context.environment);
   } catch (const arguments::InvalidArguments& invalid) {
-    return refuse_once(invalid, context.environment);
+    return refuse_once(invalid, context);
   }
   const arguments::Actions actions = parsed.actions;
   if (actions.help || actions.help_all) {

@@ -311,7 +311,7 @@ ExitCode refuse(const CommandContext& context, const arguments::ParseOutcome& re
   }
   const arguments::Actions& asked = inputs.parsed.actions;
   if (asked.dry_run || asked.print_config || membership.meeting != launcher::Meeting::kFixedAddress)
-    return refuse_once(error, context.environment);
+    return refuse_once(error, context);
   reporting::Console console(context.err, console_style(inputs.parsed.arguments, context));
   return membership.leads() ? abort_job(context, inputs, membership, error)
                             : decline(context, inputs, membership, console, error);

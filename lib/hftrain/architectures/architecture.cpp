@@ -112,7 +112,7 @@ std::vector<BlockStack> ending_at_first(const Architecture& architecture, int64_
     return {all};
   ActivationFootprint last;
   last.linear = numbers;
-  return {{all.layers - 1, all.block, false}, {1, last, false}};
+  return {{all.layers - 1, all.block, false}, {1, last, false, true}};
 }
 
 const std::vector<std::string>& activation_names() {

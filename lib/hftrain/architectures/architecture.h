@@ -101,6 +101,7 @@ struct BlockStack {
   int64_t layers = 0;
   ActivationFootprint block;
   bool decodes = false;
+  bool goes_on = false;  // of the same blocks the last ones, which keep less: nothing ends before them
 };
 
 class Architecture;

@@ -106,7 +106,8 @@ int64_t stack_bytes(const architectures::BlockStack& stack, const StackTokens& o
   if (!plan.model.gradient_checkpointing) return stack.layers * one_block;
   // Only what enters each segment is kept, and one segment at a time is computed again.
   const int64_t segment = std::clamp<int64_t>(plan.model.checkpoint_every_n_layers, 1, stack.layers);
-  return (stack.layers + segment - 1) / segment * own.all * width * item + segment * one_block;
+  const int64_t again = stack.goes_on ? 0 : segment * one_block;
+  return (stack.layers + segment - 1) / segment * own.all * width * item + again;
 }
 
 // What the adapters of a block keep per token: what goes into each once more where it drops out, and its rank twice.
@@ -148,7 +149,7 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
     const int64_t one_block = block_bytes(stack, *last, input, plan, wide);
     blocks += stack_bytes(stack, *last, one_block, width, plan);
     backward = std::max(backward, one_block);
-    ends += 2 * last->all * width * item;
+    if (!stack.goes_on) ends += 2 * last->all * width * item;
   }
   // The logits, and in float32 the softmax that becomes their gradient. The fused loss of a vocabulary makes the
   // gradients of its last matrix, unless that is frozen, and of what it is applied to at once, and backward hands them on.

@@ -78,7 +78,7 @@ constexpr IdleFlag kIdleFlags[] = {
        const arguments::ModelArguments& model = input.parsed.arguments.model;
        // A chat's template may be of the Hub, too.
        return model.model_revision != "main" && !model.config_name &&
-              !input.parsed.arguments.instruction.chat_template_path && !opens_snapshots(input.model);
+              !input.parsed.arguments.instructions.chat_template_path && !opens_snapshots(input.model);
      },
      [](const ResolveInput&, const RunPlan&) {
        return std::string("it chooses among the snapshots of a name on the Hub, and folders are named");

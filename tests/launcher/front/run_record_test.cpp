@@ -1,5 +1,9 @@
 #include "launcher/front/run_record.h"
 
+#include <sys/stat.h>
+
+#include <filesystem>
+
 #include "hftrain/base/file.h"
 #include "launcher/front/stopwatch.h"
 #include "support/catch.h"
@@ -90,6 +94,23 @@ TEST_CASE("the commit of a worktree and of a submodule is read where their .git 
   write_file_atomically(folder / "main/.git/modules/part/refs/heads/main", own + '\n');
   write_file_atomically(folder / "main/part/.git", "gitdir: ../.git/modules/part\n");
   CHECK(git_commit(folder / "main/part") == own);
+}
+
+TEST_CASE("what is no commit of git is not recorded, and a .git that is no file is not waited for") {
+  const testing::TemporaryDirectory folder;
+  write_file_atomically(folder / "words", "root:x:0:0\n");
+  write_file_atomically(folder / "outside/.git/HEAD", "ref: ../../words\n");
+  CHECK(git_commit(folder / "outside").empty());
+  write_file_atomically(folder / "absolute/.git/HEAD", "ref: " + (folder / "words") + '\n');
+  CHECK(git_commit(folder / "absolute").empty());
+  write_file_atomically(folder / "damaged/.git/HEAD", "0a1b\n");
+  CHECK(git_commit(folder / "damaged").empty());
+  std::filesystem::create_directory(folder / "pipe");
+  REQUIRE(::mkfifo((folder / "pipe/.git").c_str(), 0600) == 0);
+  CHECK(git_commit(folder / "pipe").empty());
+  std::filesystem::create_directory(folder / "endless");
+  std::filesystem::create_symlink("/dev/zero", folder / "endless/.git");
+  CHECK(git_commit(folder / "endless").empty());
 }
 
 TEST_CASE("each second of the front program belongs to one phase") {

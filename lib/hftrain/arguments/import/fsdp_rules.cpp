@@ -126,7 +126,8 @@ class Settlement {
       sharding_.min_parameters = {kLaunchMinParameters, policy.origin};
   }
 
-  // Of a release in which the Trainer made units only with the word auto_wrap, whatever else was said of them.
+  // Of a release in which the Trainer made units only with the word auto_wrap. A policy of fsdp_config, which it did not read, counts
+  // here: who writes one means it.
   bool is_of_older_release() const {
     return !request_.words.empty() && asked_release(outcome_.arguments) / 100 < kFirstWrapping;
   }

@@ -30,6 +30,7 @@ std::string in_todays_words(const std::vector<std::string>& words, const std::st
   std::string today = strategy;
   for (const std::string& word : words) {
     if (word.ends_with("offload")) today += " offload";
+    if (word == "auto_wrap") today += " auto_wrap";  // which says something beside hf_compat alone
   }
   if (today != strategy) today = '"' + today + '"';
   return "--fsdp " + today + (wraps(words) ? "" : R"( --fsdp_config '{"auto_wrap_policy": "NO_WRAP"}')");
