@@ -9,6 +9,9 @@ namespace hftrain::front {
 
 // Values of flags that decide what a trial learns and how it is judged, where they are not the defaults, wherever they were given.
 // Not those that the space draws, nor what says only where things lie, how fast a run goes and what is shown of it.
+// Paths are absolute and normal.
 Json common_flags(const arguments::ParseOutcome& parsed, const search::Space& space);
+// Such flags as an earlier version may have recorded them: without those that are free by now, and with paths as above.
+Json compared_flags(Json flags);
 
 }  // namespace hftrain::front

@@ -6,6 +6,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -223,6 +224,24 @@ def a_search_goes_on_with_the_flags_that_it_began_with(fixture, folder):
     expect(read_json(output, "search.json") == found, "what trials do not learn by may change", "")
 
 
+def a_search_goes_on_from_any_folder_with_the_same_files(fixture, folder):
+    output, other = os.path.join(folder, "out"), os.path.join(folder, "other")
+    os.mkdir(other)
+    shutil.copy(fixture.text, os.path.join(folder, "t.txt"))
+    with open(os.path.join(other, "t.txt"), "w") as file:
+        file.write("another text " * 500)
+    text = "space: {seed: {choices: [1]}}\nmethod: grid\n"
+
+    def at(place, file, code):
+        command = words(fixture, output, text, "--train_file", file)
+        return subprocess.run([*map(str, command)], env=fixture.environment, text=True, capture_output=True, timeout=PATIENCE, cwd=place), code
+
+    for place, file, code in ((folder, "t.txt", 0), (folder, os.path.join(folder, "t.txt"), 0), (other, "../t.txt", 0), (other, "t.txt", 2)):
+        said, code = at(place, file, code)
+        expect(said.returncode == code, f"{file} in {place}: {code}", said.stderr)
+    expect(f'train_file: ["{folder}/t.txt"] there, ["{other}/t.txt"] here' in said.stderr, "both files are named", said.stderr)
+
+
 def trials_that_all_fail_end_the_search_with_the_code_of_the_first(fixture, folder):
     for name, text, more, code in (("data", "space: {train_file: {choices: [/nowhere/a.txt, /nowhere/b.txt]}}\nmethod: grid\n", [], 4),
                                    ("flags", "space: {block_size: {choices: [1024, 2048]}}\nmethod: grid\n", [], 2)):
@@ -263,7 +282,7 @@ SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lo
              a_failed_trial_is_a_row_and_asha_stops_early, trials_save_where_the_search_cannot_go_on, mistakes_are_told_before_the_first_trial,
              a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are, without_a_space_the_trainers_is_searched,
              a_search_goes_on_with_the_flags_that_it_began_with, trials_that_all_fail_end_the_search_with_the_code_of_the_first,
-             a_search_that_is_stopped_before_a_trial_saved_says_so]
+             a_search_that_is_stopped_before_a_trial_saved_says_so, a_search_goes_on_from_any_folder_with_the_same_files]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

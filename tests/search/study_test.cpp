@@ -84,6 +84,18 @@ TEST_CASE("a search goes on with the flags that it began with, and names those t
   refused(flags, "its flags are no mapping");
 }
 
+TEST_CASE("flags of an earlier version are compared as this one records them", "[search]") {
+  const TemporaryDirectory folder;
+  Study(five_random(), folder / "s", {{"max_steps", 4}, {"fast", true}}).begin();
+  const auto without_fast = [](Json flags) {
+    flags.erase("fast");
+    return flags;
+  };
+  const Json flags = Json::object({{"max_steps", 4}});
+  CHECK_REFUSED(Study(five_random(), folder / "s", flags), "fast: true there, its default here");
+  CHECK_NOTHROW(Study(five_random(), folder / "s", flags, without_fast));
+}
+
 TEST_CASE("the code of a trial that failed is kept, and the first of them known", "[search]") {
   const TemporaryDirectory folder;
   Study study(five_random(), folder / "s");

@@ -181,7 +181,7 @@ ExitCode run_search(const CommandContext& context) {
   ::signal(SIGPIPE, SIG_IGN);
   const storage::RunLock lock(inputs.output_dir);
   Json flags = front::common_flags(inputs.parsed, specification.space);
-  search::Study study(std::move(specification), inputs.output_dir, std::move(flags));
+  search::Study study(std::move(specification), inputs.output_dir, std::move(flags), front::compared_flags);
   const ExitCode code = front::TrialRunner(context, request.flags, gpus_of(inputs), study).run();
   show_trials(context, json, study);
   if (code != ExitCode::kDone || study.best() != nullptr) return code;

@@ -74,9 +74,11 @@ std::vector<std::string> differing_flags(const Json& saved, const Json& present)
 }
 
 // Trials with other flags are no trials of one search: the best of them would be that of its flags.
-void require_same_flags(const Json& saved, const Json& present, const std::string& path) {
+void require_same_flags(const Json& saved, const Json& present, const std::string& path,
+                        Json (*compared)(Json)) {
   if (!saved.is_object()) throw damaged(path, "its flags are no mapping");
-  const std::vector<std::string> different = differing_flags(saved, present);
+  const std::vector<std::string> different =
+      differing_flags(compared == nullptr ? saved : compared(saved), present);
   if (different.empty()) return;
   throw Error(ExitCode::kUsage, "the search in this folder began with other flags")
       .where(path)
@@ -93,12 +95,12 @@ const char* trial_state_name(TrialState state) {
   return "?";
 }
 
-Study::Study(Specification specification, std::string folder, Json flags)
+Study::Study(Specification specification, std::string folder, Json flags, Json (*compared)(Json))
     : specification_(std::move(specification)), folder_(std::move(folder)), flags_(std::move(flags)) {
-  load();
+  load(compared);
 }
 
-void Study::load() {
+void Study::load(Json (*compared)(Json)) {
   const std::string path = folder_ + "/search.json";
   if (!path_exists(path)) return;
   const Json written = read_json_file(path, static_cast<int>(ExitCode::kData));
@@ -110,7 +112,7 @@ void Study::load() {
         .why("method, metric, seed or space are not those of --search")
         .hint("another --output_dir, or the file that this search began with");
   }
-  if (written.contains("flags")) require_same_flags(written["flags"], flags_, path);
+  if (written.contains("flags")) require_same_flags(written["flags"], flags_, path, compared);
   for (const Json& trial : written["trials"])
     trials_.push_back(read_trial(trial, static_cast<int>(trials_.size()), path));
   for (Trial& trial : trials_) trial.folder = folder_of(trial.number);  // wherever the search was moved

@@ -31,9 +31,10 @@ struct Trial {
 class Study {
  public:
   // Of `folder`, whose search.json it goes on from when there is one. `flags`: what all trials have in common, by name; an earlier
-  // version has recorded none. Error(kUsage) when the search there is another one or its trials have other flags; Error(kData) when
-  // it is damaged.
-  Study(Specification specification, std::string folder, Json flags = Json::object());
+  // version has recorded none, and others as `compared` brings up to date. Error(kUsage) when the search there is another one or its
+  // trials have other flags; Error(kData) when it is damaged.
+  Study(Specification specification, std::string folder, Json flags = Json::object(),
+        Json (*compared)(Json recorded) = nullptr);
 
   const Specification& specification() const { return specification_; }
   const std::vector<Trial>& trials() const { return trials_; }
@@ -53,7 +54,7 @@ class Study {
 
  private:
   std::string folder_of(int number) const { return folder_ + "/trial-" + std::to_string(number); }
-  void load();
+  void load(Json (*compared)(Json));
   void save() const;
 
   Specification specification_;
