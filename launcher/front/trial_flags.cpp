@@ -65,6 +65,8 @@ constexpr std::array kFree = {"cache_dir",
 constexpr std::array kFreeKeys = {
     "forward_prefetch", "backward_prefetch",  "limit_all_gathers",        "cpu_ram_efficient_loading",
     "use_orig_params",  "sync_module_states", "backward_prefetch_policy", "activation_checkpointing"};
+// Where the number of ranks comes from.
+constexpr std::array kGroupsOfRanks = {"device", "launch", "launchers"};
 // Folders, or names on the Hub.
 constexpr std::array kFolderOrName = {
     "model_name_or_path",     "config_name",  "tokenizer_name",   "image_processor_name",
@@ -137,6 +139,15 @@ Json common_flags(const arguments::ParseOutcome& parsed, const search::Space& sp
     }
   }
   return compared_flags(std::move(common));
+}
+
+bool draws_ranks(const search::Space& space) {
+  const std::set<std::string> drawn = drawn_flags(space);
+  return std::ranges::any_of(arguments::flag_table().groups(), [&](const arguments::FlagGroup& group) {
+    return has_name(kGroupsOfRanks, group.name) && std::ranges::any_of(group.flags, [&](const auto& flag) {
+             return drawn.contains(std::string(flag.name));
+           });
+  });
 }
 
 Json compared_flags(Json flags) {

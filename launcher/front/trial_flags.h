@@ -13,5 +13,7 @@ namespace hftrain::front {
 Json common_flags(const arguments::ParseOutcome& parsed, const search::Space& space);
 // Such flags as an earlier version may have recorded them: without those that are free by now, and with paths as above.
 Json compared_flags(Json flags);
+// Whether the space draws what says how many ranks a trial has, so that trials may differ in it.
+bool draws_ranks(const search::Space& space);
 
 }  // namespace hftrain::front

@@ -18,6 +18,7 @@
 #include "hftrain/base/text.h"
 #include "hftrain/reporting/search_trial.h"
 #include "hftrain/search/successive_halving.h"
+#include "launcher/front/trial_flags.h"
 
 namespace hftrain::front {
 namespace {
@@ -58,6 +59,20 @@ int code_of_failure(const launcher::ExitStatus& status, const report::LogFollowe
   return static_cast<int>(log.has_metric() ? ExitCode::kDiverged : ExitCode::kUsage);
 }
 
+std::optional<std::filesystem::file_time_type> time_of(const std::string& path) {
+  std::error_code missing;
+  const auto time = std::filesystem::last_write_time(path, missing);
+  return missing ? std::nullopt : std::optional(time);
+}
+
+// Nothing where another version, or nobody, has written it.
+std::optional<int> planned_ranks(const std::string& path) {
+  const Json plan = read_json_file(path);
+  const Json ranks = plan.is_object() ? plan.value("ranks", Json()) : Json();
+  const Json size = ranks.is_object() ? ranks.value("world_size", Json()) : Json();
+  return size.is_number_integer() ? std::optional(size.get<int>()) : std::nullopt;
+}
+
 bool has_saved(const launcher::ExitStatus& status) {
   return status.signal == 0 && (status.code == static_cast<int>(ExitCode::kTerminated) ||
                                 status.code == static_cast<int>(ExitCode::kInterrupted));
@@ -72,7 +87,11 @@ bool decides_names(const search::Parameter& parameter) {
 
 TrialRunner::TrialRunner(const CommandContext& context, std::vector<std::string> flags,
                          std::vector<std::string> gpus, search::Study& study)
-    : context_(context), flags_(std::move(flags)), study_(study), interrupted_(study.interrupted()) {
+    : context_(context),
+      flags_(std::move(flags)),
+      study_(study),
+      interrupted_(study.interrupted()),
+      ranks_vary_(draws_ranks(study.specification().space)) {
   const auto slots = static_cast<size_t>(study.specification().parallel);
   if (slots < 2 || gpus.empty()) return;
   if (gpus.size() >= slots) {
@@ -111,8 +130,12 @@ void TrialRunner::start(int number) {
                         child.environment);
   const size_t slot = free_slot();
   if (!gpus_.empty()) child.environment.set("CUDA_VISIBLE_DEVICES", devices_of(slot));
-  Running running{
-      .number = number, .slot = slot, .child = nullptr, .log = open_log(trial(number).folder + ".log")};
+  Running running{.number = number,
+                  .slot = slot,
+                  .child = nullptr,
+                  .log = open_log(trial(number).folder + ".log"),
+                  .old_plan = time_of(plan_of(number)),
+                  .ranks_known = ranks_vary_};
   running.child = std::make_unique<launcher::ChildProcess>(child);
   running_.push_back(std::move(running));
 }
@@ -216,6 +239,22 @@ void TrialRunner::prune() {
   }
 }
 
+// A trial of another size is killed before it has saved, so that what it had saved before stays as it was.
+void TrialRunner::check_ranks() {
+  for (Running& each : running_) {
+    const auto written = each.ranks_known ? std::nullopt : time_of(plan_of(each.number));
+    if (!written || written == each.old_plan) continue;
+    each.ranks_known = true;
+    const std::optional<int> ranks = planned_ranks(plan_of(each.number));
+    try {
+      if (ranks) study_.require_world_size(each.number, *ranks);
+    } catch (const Error&) {
+      each.child->send(SIGKILL);
+      throw;
+    }
+  }
+}
+
 void TrialRunner::handle_signals() {
   for (int signal = signals_.next(); signal != 0; signal = signals_.next()) stop_all(signal);
 }
@@ -247,6 +286,7 @@ ExitCode TrialRunner::run_trials() {
     }
     if (running_.empty()) break;
     wait_for_something();
+    check_ranks();
     collect();
     prune();
   }

@@ -1,8 +1,10 @@
 // Runs the trials of a search as child runs of this program, several at a time.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,9 @@ class TrialRunner {
     std::unique_ptr<launcher::ChildProcess> child;
     FileDescriptor log;  // trial-N.log
     bool pruned = false;
+    // When its plan.json of an earlier start was written. Unset without one.
+    std::optional<std::filesystem::file_time_type> old_plan;
+    bool ranks_known = false;
   };
 
   void start(int number);
@@ -49,12 +54,15 @@ class TrialRunner {
   void leave_running(int number, const launcher::ExitStatus& status);
   void record_end(const Running& trial, const launcher::ExitStatus& status);
   void prune();
+  // Of trials that have begun since: is the number of ranks that of the search?
+  void check_ranks();
   void handle_signals();
   void stop_all(int signal);
   size_t free_slot() const;
   std::string devices_of(size_t slot) const;
   const std::vector<double>& values_of(int number, bool grows);
   void check_metric(int number) const;
+  std::string plan_of(int number) const { return trial(number).folder + "/hftrain/plan.json"; }
   std::string log_of(int number) const { return trial(number).folder + "/hftrain/log.jsonl"; }
   const search::Trial& trial(int number) const { return study_.trials()[static_cast<size_t>(number)]; }
 
@@ -67,6 +75,7 @@ class TrialRunner {
   std::map<int, report::LogFollower> logs_;  // by trial
   launcher::StopSignals signals_;
   int stops_ = 0, last_signal_ = 0;
+  bool ranks_vary_;       // by what the space draws
   bool unsaved_ = false;  // a trial was stopped before it had saved
 };
 

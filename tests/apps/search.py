@@ -242,6 +242,31 @@ def a_search_goes_on_from_any_folder_with_the_same_files(fixture, folder):
     expect(f'train_file: ["{folder}/t.txt"] there, ["{other}/t.txt"] here' in said.stderr, "both files are named", said.stderr)
 
 
+def a_trial_of_another_number_of_ranks_is_refused(fixture, folder):
+    output = os.path.join(folder, "out")
+    program = "space: {seed: {choices: [1, 2]}}\nmethod: grid\ntrials: %d\n"
+    run(fixture, words(fixture, output, program % 1))
+    written = read_json(output, "search.json")
+    expect(written["world_size"] == 1, "of the first trial", written)
+    file = os.path.join(output, "search.json")
+    with open(file, "w") as changed:
+        json.dump({**written, "world_size": 4}, changed)
+    said = run(fixture, words(fixture, output, program % 2), code=2).stderr
+    expect("error: trial 1 has another number of ranks than this search" in said and "why: world_size is 4 there, and 1 of this trial" in said and
+           f"where: {file}" in said, "both numbers", said)
+    expect([trial["state"] for trial in read_json(file)["trials"]] == ["complete", "running"], "it is to be gone on with", said)
+    del written["world_size"]
+    with open(file, "w") as changed:
+        json.dump(written, changed)
+    run(fixture, words(fixture, output, program % 2))
+    expect(read_json(file)["world_size"] == 1, "an older search goes on, and has it from then on", "")
+    drawn = os.path.join(folder, "drawn")
+    command = words(fixture, drawn, "space: {nproc_per_node: {choices: [1, 2]}}\nmethod: grid\n")
+    at = command.index("--nproc_per_node")
+    run(fixture, command[:at] + command[at + 2:])
+    expect([trial["state"] for trial in read_json(drawn, "search.json")["trials"]] == ["complete", "complete"], "what the space draws may differ", "")
+
+
 def trials_that_all_fail_end_the_search_with_the_code_of_the_first(fixture, folder):
     for name, text, more, code in (("data", "space: {train_file: {choices: [/nowhere/a.txt, /nowhere/b.txt]}}\nmethod: grid\n", [], 4),
                                    ("flags", "space: {block_size: {choices: [1024, 2048]}}\nmethod: grid\n", [], 2)):
@@ -282,7 +307,8 @@ SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lo
              a_failed_trial_is_a_row_and_asha_stops_early, trials_save_where_the_search_cannot_go_on, mistakes_are_told_before_the_first_trial,
              a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are, without_a_space_the_trainers_is_searched,
              a_search_goes_on_with_the_flags_that_it_began_with, trials_that_all_fail_end_the_search_with_the_code_of_the_first,
-             a_search_that_is_stopped_before_a_trial_saved_says_so, a_search_goes_on_from_any_folder_with_the_same_files]
+             a_search_that_is_stopped_before_a_trial_saved_says_so, a_search_goes_on_from_any_folder_with_the_same_files,
+             a_trial_of_another_number_of_ranks_is_refused]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

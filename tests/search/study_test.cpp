@@ -84,6 +84,26 @@ TEST_CASE("a search goes on with the flags that it began with, and names those t
   refused(flags, "its flags are no mapping");
 }
 
+TEST_CASE("all trials of a search have the number of ranks of the first", "[search]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "s/search.json";
+  {
+    Study study(five_random(), folder / "s");
+    study.begin();
+    CHECK_FALSE(read_json_file(path).contains("world_size"));  // as in a search.json of an earlier version
+  }
+  Study study(five_random(), folder / "s");
+  study.require_world_size(0, 2);
+  CHECK(read_json_file(path)["world_size"] == 2);
+  CHECK_NOTHROW(study.require_world_size(1, 2));
+  Study again(five_random(), folder / "s");
+  CHECK_REFUSED(again.require_world_size(3, 4), "why: world_size is 2 there, and 4 of this trial");
+  Json written = read_json_file(path);
+  written["world_size"] = "two";
+  write_file_atomically(path, dump_json(written));
+  CHECK_REFUSED(Study(five_random(), folder / "s"), "its world_size is no number of ranks");
+}
+
 TEST_CASE("flags of an earlier version are compared as this one records them", "[search]") {
   const TemporaryDirectory folder;
   Study(five_random(), folder / "s", {{"max_steps", 4}, {"fast", true}}).begin();

@@ -86,6 +86,13 @@ void require_same_flags(const Json& saved, const Json& present, const std::strin
       .hint("another --output_dir, or the flags that this search began with");
 }
 
+std::optional<int> read_world_size(const Json& written, const std::string& path) {
+  if (!written.contains("world_size")) return std::nullopt;
+  const Json& size = written["world_size"];
+  if (!size.is_number_integer() || size < 1) throw damaged(path, "its world_size is no number of ranks");
+  return size.get<int>();
+}
+
 }  // namespace
 
 const char* trial_state_name(TrialState state) {
@@ -113,6 +120,7 @@ void Study::load(Json (*compared)(Json)) {
         .hint("another --output_dir, or the file that this search began with");
   }
   if (written.contains("flags")) require_same_flags(written["flags"], flags_, path, compared);
+  world_size_ = read_world_size(written, path);
   for (const Json& trial : written["trials"])
     trials_.push_back(read_trial(trial, static_cast<int>(trials_.size()), path));
   for (Trial& trial : trials_) trial.folder = folder_of(trial.number);  // wherever the search was moved
@@ -145,6 +153,23 @@ std::optional<int> Study::begin() {
   return number;
 }
 
+void Study::require_world_size(int number, int world_size) {
+  if (!world_size_) {
+    world_size_ = world_size;
+    save();
+  }
+  if (*world_size_ == world_size) return;
+  throw Error(ExitCode::kUsage,
+              "trial " + std::to_string(number) + " has another number of ranks than this search")
+      .where(folder_ + "/search.json")
+      .why("world_size is " + std::to_string(*world_size_) + " there, and " + std::to_string(world_size) +
+           " of this trial: an update would see other batches")
+      .hint(
+          "as many machines and GPUs for a trial as before (host file, CUDA_VISIBLE_DEVICES, --gpu_ids, "
+          "parallel), or another "
+          "--output_dir");
+}
+
 void Study::end(int number, TrialState state, std::optional<double> metric, std::optional<int> exit_code) {
   Trial& trial = trials_.at(static_cast<size_t>(number));
   trial.metric = metric && std::isfinite(*metric) ? metric : std::nullopt;
@@ -173,11 +198,13 @@ Json Study::document() const {
   Json trials = Json::array();
   for (const Trial& trial : trials_) trials.push_back(to_json_value(trial));
   const Trial* const found = best();
-  return {{"schema", 1},
-          {"search", specification_.identity()},
-          {"flags", flags_},
-          {"trials", std::move(trials)},
-          {"best", found == nullptr ? Json() : to_json_value(*found)}};
+  Json document = {{"schema", 1},
+                   {"search", specification_.identity()},
+                   {"flags", flags_},
+                   {"trials", std::move(trials)},
+                   {"best", found == nullptr ? Json() : to_json_value(*found)}};
+  if (world_size_) document["world_size"] = *world_size_;
+  return document;
 }
 
 std::string table_of(const Study& study) {

@@ -42,6 +42,9 @@ class Study {
   std::vector<int> interrupted() const;
   // A further trial, running, or nothing: all were begun. Saved when it returns, so that none is run twice.
   std::optional<int> begin();
+  // Puts the number of ranks of a trial that has begun on record when it is the first. Error(kUsage), with both numbers, when it is
+  // not that of the trials before. An earlier version has recorded none.
+  void require_world_size(int number, int world_size);
   // Saved when it returns. `exit_code`: of Trial, should it have failed.
   void end(int number, TrialState state, std::optional<double> metric,
            std::optional<int> exit_code = std::nullopt);
@@ -60,6 +63,7 @@ class Study {
   Specification specification_;
   std::string folder_;
   Json flags_;
+  std::optional<int> world_size_;  // of every trial
   std::vector<Trial> trials_;
 };
 
