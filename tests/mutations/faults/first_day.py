@@ -182,7 +182,7 @@ fault("small commands take texts in brackets apart",
       says=r"CLS|a,b|exit_code == 0|added_tokens")
 
 fault("a default that says more than silence is printed as if it were given",
-      "lib/hftrain/arguments/print_config.cpp", 'if (flag.when_given && !given) lines += "# ";', "",
+      "lib/hftrain/arguments/print_config.cpp", 'if ((flag.when_given && !given) || follows) lines += "# ";', "",
       tests=["plan: a default that says more than silence is printed as a comment until someone gives it",
              "plan: what print_config prints of every file in configs/ is read back as the same plan"],
       says=r"hostfile|second\.")
