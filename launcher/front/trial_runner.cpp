@@ -52,6 +52,15 @@ Error no_such_metric(const std::string& metric, const std::string& log, const st
                               : nearest + " It is metric in the file of --search; take another --output_dir");
 }
 
+Error flags_have_changed(const std::string& different, const std::string& path) {
+  return Error(ExitCode::kUsage, "the flags of this search have changed while it ran")
+      .where(path)
+      .why(different)
+      .hint(
+          "the flags as they were, in the file of --config too, go on with it; others need another "
+          "--output_dir");
+}
+
 // One that ended well has failed by its metric: there is none of that name, or its values are no numbers.
 int code_of_failure(const launcher::ExitStatus& status, const report::LogFollower& log) {
   if (status.signal != 0) return static_cast<int>(ExitCode::kWorkerLost);
@@ -86,11 +95,12 @@ bool decides_names(const search::Parameter& parameter) {
 }  // namespace
 
 TrialRunner::TrialRunner(const CommandContext& context, std::vector<std::string> flags,
-                         std::vector<std::string> gpus, search::Study& study)
+                         std::vector<std::string> gpus, std::function<Json()> flags_now, search::Study& study)
     : context_(context),
       flags_(std::move(flags)),
       study_(study),
       interrupted_(study.interrupted()),
+      flags_now_(std::move(flags_now)),
       ranks_vary_(draws_ranks(study.specification().space)) {
   const auto slots = static_cast<size_t>(study.specification().parallel);
   if (slots < 2 || gpus.empty()) return;
@@ -140,7 +150,25 @@ void TrialRunner::start(int number) {
   running_.push_back(std::move(running));
 }
 
+// A trial parses them anew: what changes between this look and its own is not seen.
+bool TrialRunner::flags_are_the_same() {
+  try {
+    const std::string different = study_.differences(flags_now_());
+    if (different.empty()) return true;
+    refusal_ = flags_have_changed(different, study_.path());
+  } catch (const Error& unreadable) {
+    refusal_ = unreadable;
+  }
+  if (!running_.empty())
+    context_.err << "the flags of the search have changed: no further trial begins, those that run come to "
+                    "their end"
+                 << std::endl;
+  return false;
+}
+
 bool TrialRunner::start_next() {
+  if (interrupted_.empty() && study_.all_begun()) return false;
+  if (refusal_ || !flags_are_the_same()) return false;
   if (!interrupted_.empty()) {
     const int number = interrupted_.front();
     interrupted_.erase(interrupted_.begin());
@@ -290,6 +318,7 @@ ExitCode TrialRunner::run_trials() {
     collect();
     prune();
   }
+  if (stops_ == 0 && refusal_) throw Error(*refusal_);
   if (stops_ == 0) return ExitCode::kDone;
   if (unsaved_) return ExitCode::kTerminatedUnsaved;
   return last_signal_ == SIGINT ? ExitCode::kInterrupted : ExitCode::kTerminated;

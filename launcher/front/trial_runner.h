@@ -2,12 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "hftrain/base/error.h"
 #include "hftrain/report/log_follower.h"
 #include "hftrain/search/study.h"
 #include "launcher/front/command_context.h"
@@ -19,16 +21,18 @@ namespace hftrain::front {
 class TrialRunner {
  public:
   // `flags`: of every trial, as the user typed them. `gpus`: what CUDA_VISIBLE_DEVICES may name; trials that run at a time
-  // share them out, or see all of them where there are too few. References must outlive the object.
+  // share them out, or see all of them where there are too few. `flags_now`: common_flags() of what a trial would read now, since a
+  // file of --config may be edited while the search runs. References must outlive the object.
   TrialRunner(const CommandContext& context, std::vector<std::string> flags, std::vector<std::string> gpus,
-              search::Study& study);
+              std::function<Json()> flags_now, search::Study& study);
 
   // Goes on with interrupted trials, then begins new ones, until all are over: kDone. After a stop signal trials save and leave,
-  // and stay to be gone on with: kInterrupted or kTerminated, or kTerminatedUnsaved where one of them had not saved; after a
-  // second one they end at once. A trial that fails does not end the search; one that ends well without having logged such a
-  // metric does, unless another one has or the space holds words, which may decide what is measured: Error(kUsage). Where the
-  // search itself cannot go on (its disk is full, say), trials save and leave before the Error goes on its way. This thread has to
-  // outlive it: children end with it, however it ends.
+  // and stay to be gone on with: kInterrupted or kTerminated, or kTerminatedUnsaved where one of them had not saved; after a second
+  // one they end at once. Where the common flags are no longer those on record no further trial begins, those that run come to
+  // their end, and then: Error(kUsage), or the Error of reading them. A trial that fails does not end the search; one that ends
+  // well without having logged such a metric does, unless another one has or the space holds words, which may decide what is
+  // measured: Error(kUsage). Where the search itself cannot go on (its disk is full, say), trials save and leave before the Error
+  // goes on its way. This thread has to outlive it: children end with it, however it ends.
   ExitCode run();
 
  private:
@@ -45,6 +49,8 @@ class TrialRunner {
 
   void start(int number);
   bool start_next();
+  // False, and the reason in refusal_, where a trial that begins now would have other flags.
+  bool flags_are_the_same();
   void drain(Running& trial);
   ExitCode run_trials();
   void wait_for_something();
@@ -71,6 +77,8 @@ class TrialRunner {
   search::Study& study_;
   std::vector<std::string> gpus_;  // where every slot has its share; else empty
   std::vector<int> interrupted_;
+  std::function<Json()> flags_now_;
+  std::optional<Error> refusal_;  // why no further trial begins
   std::vector<Running> running_;
   std::map<int, report::LogFollower> logs_;  // by trial
   launcher::StopSignals signals_;

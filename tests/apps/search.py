@@ -267,6 +267,31 @@ def a_trial_of_another_number_of_ranks_is_refused(fixture, folder):
     expect([trial["state"] for trial in read_json(drawn, "search.json")["trials"]] == ["complete", "complete"], "what the space draws may differ", "")
 
 
+def an_edit_of_the_configuration_ends_a_search_that_runs(fixture, folder):
+    output, config = os.path.join(folder, "out"), os.path.join(folder, "run.yaml")
+    with open(config, "w") as file:
+        file.write("weight_decay: 0.1\n")
+    command = words(fixture, output, "space: {seed: {choices: [1, 2, 3]}}\nmethod: grid\n", "--config", config)
+    search = subprocess.Popen([*map(str, command)], env=fixture.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    expect(a_trial_runs(search, output), "a trial has begun", search.poll())
+    deadline = time.monotonic() + PATIENCE
+    while not os.path.exists(os.path.join(output, "trial-0", "hftrain", "plan.json")):
+        expect(time.monotonic() < deadline and search.poll() is None, "it has read the file", search.poll())
+        time.sleep(0.01)
+    with open(config, "w") as file:
+        file.write("weight_decay: 0.2\n")
+    said = search.communicate(timeout=PATIENCE)[1]
+    expect(search.returncode == 2 and "error: the flags of this search have changed while it ran" in said and
+           f"where: {output}/search.json" in said and "why: weight_decay: 0.1 there, 0.2 here" in said and "try: the flags as they were" in said,
+           "what, where, why and what to do", [search.returncode, said])
+    found = read_json(output, "search.json")
+    expect([trial["state"] for trial in found["trials"]] == ["complete"] and found["flags"]["weight_decay"] == 0.1, "the trial that ran has ended", found)
+    with open(config, "w") as file:
+        file.write("weight_decay: 0.1\n")
+    run(fixture, command)
+    expect([trial["state"] for trial in read_json(output, "search.json")["trials"]] == ["complete"] * 3, "with the file as it was it goes on", "")
+
+
 def trials_that_all_fail_end_the_search_with_the_code_of_the_first(fixture, folder):
     for name, text, more, code in (("data", "space: {train_file: {choices: [/nowhere/a.txt, /nowhere/b.txt]}}\nmethod: grid\n", [], 4),
                                    ("flags", "space: {block_size: {choices: [1024, 2048]}}\nmethod: grid\n", [], 2)):
@@ -308,7 +333,7 @@ SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lo
              a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are, without_a_space_the_trainers_is_searched,
              a_search_goes_on_with_the_flags_that_it_began_with, trials_that_all_fail_end_the_search_with_the_code_of_the_first,
              a_search_that_is_stopped_before_a_trial_saved_says_so, a_search_goes_on_from_any_folder_with_the_same_files,
-             a_trial_of_another_number_of_ranks_is_refused]
+             a_trial_of_another_number_of_ranks_is_refused, an_edit_of_the_configuration_ends_a_search_that_runs]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

@@ -113,7 +113,10 @@ TEST_CASE("flags of an earlier version are compared as this one records them", "
   };
   const Json flags = Json::object({{"max_steps", 4}});
   CHECK_REFUSED(Study(five_random(), folder / "s", flags), "fast: true there, its default here");
-  CHECK_NOTHROW(Study(five_random(), folder / "s", flags, without_fast));
+  const Study again(five_random(), folder / "s", flags, without_fast);
+  CHECK(again.differences(flags).empty());
+  CHECK(again.differences(Json::object({{"max_steps", 8}})) == "max_steps: 4 there, 8 here");
+  CHECK_FALSE(again.all_begun());
 }
 
 TEST_CASE("the code of a trial that failed is kept, and the first of them known", "[search]") {

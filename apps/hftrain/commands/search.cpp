@@ -94,6 +94,11 @@ void check_names(const search::Space& space, const std::string& file) {
   }
 }
 
+arguments::ParseOutcome parse_at(const CommandContext& context, const SearchRequest& request,
+                                 const search::Space& space, double place) {
+  return arguments::parse_arguments(with_values(request.flags, space, place), context.environment);
+}
+
 // What trials would end with is said before the first: at both ends of every range, and for all choices.
 arguments::ParseOutcome check_ends(const CommandContext& context, const SearchRequest& request,
                                    const search::Space& space) {
@@ -102,7 +107,7 @@ arguments::ParseOutcome check_ends(const CommandContext& context, const SearchRe
   arguments::ParseOutcome parsed;
   for (size_t i = 0; i < most; ++i) {
     const double place = static_cast<double>(i) / static_cast<double>(most - 1);
-    parsed = arguments::parse_arguments(with_values(request.flags, space, place), context.environment);
+    parsed = parse_at(context, request, space, place);
   }
   arguments::require_this_machine(parsed);
   const arguments::Actions& asked = parsed.actions;
@@ -182,7 +187,11 @@ ExitCode run_search(const CommandContext& context) {
   const storage::RunLock lock(inputs.output_dir);
   Json flags = front::common_flags(inputs.parsed, specification.space);
   search::Study study(std::move(specification), inputs.output_dir, std::move(flags), front::compared_flags);
-  const ExitCode code = front::TrialRunner(context, request.flags, gpus_of(inputs), study).run();
+  const auto flags_now = [&] {
+    const search::Space& space = study.specification().space;
+    return front::common_flags(parse_at(context, request, space, 1), space);  // as check_ends() ended
+  };
+  const ExitCode code = front::TrialRunner(context, request.flags, gpus_of(inputs), flags_now, study).run();
   show_trials(context, json, study);
   if (code != ExitCode::kDone || study.best() != nullptr) return code;
   throw nothing_found(study, inputs.output_dir);

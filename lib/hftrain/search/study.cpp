@@ -138,10 +138,19 @@ std::vector<int> Study::interrupted() const {
   return numbers;
 }
 
-std::optional<int> Study::begin() {
+std::optional<Json> Study::next_parameters() const {
   const int number = static_cast<int>(trials_.size());
   if (specification_.trials > 0 && number >= specification_.trials) return std::nullopt;
-  std::optional<Json> parameters = draw(specification_, number, trials_);
+  return draw(specification_, number, trials_);
+}
+
+std::string Study::differences(const Json& flags) const {
+  return join(differing_flags(flags_, flags), "; ");
+}
+
+std::optional<int> Study::begin() {
+  const int number = static_cast<int>(trials_.size());
+  std::optional<Json> parameters = next_parameters();
   if (!parameters) return std::nullopt;
   trials_.push_back({.number = number,
                      .parameters = std::move(*parameters),

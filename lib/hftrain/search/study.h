@@ -40,6 +40,10 @@ class Study {
   const std::vector<Trial>& trials() const { return trials_; }
   // Those that were running when search.json was read, by number.
   std::vector<int> interrupted() const;
+  // Whether begin() would give none.
+  bool all_begun() const { return !next_parameters(); }
+  // "max_steps: 4 there, 8 here" of what `flags` say otherwise than those on record; empty: nothing.
+  std::string differences(const Json& flags) const;
   // A further trial, running, or nothing: all were begun. Saved when it returns, so that none is run twice.
   std::optional<int> begin();
   // Puts the number of ranks of a trial that has begun on record when it is the first. Error(kUsage), with both numbers, when it is
@@ -52,6 +56,7 @@ class Study {
   // By the metric, of those that are complete.
   const Trial* best() const;
   const Trial* first_failed() const;
+  std::string path() const { return folder_ + "/search.json"; }
   // search.json, and `--json`.
   Json document() const;
 
@@ -59,6 +64,7 @@ class Study {
   std::string folder_of(int number) const { return folder_ + "/trial-" + std::to_string(number); }
   void load(Json (*compared)(Json));
   void save() const;
+  std::optional<Json> next_parameters() const;
 
   Specification specification_;
   std::string folder_;

@@ -131,6 +131,31 @@ fault("a search goes on with other flags than it began with",
              "runs: search: a search goes on with the flags that it began with"],
       says=r"there, 5 here|ends with 2")
 
+fault("a search goes on under the habits of another release",
+      "launcher/front/trial_flags.cpp", '"hf_compat",', "",
+      tests=["front: the release whose rules trials go by is one of their flags"], says=r"hf_compat")
+
+fault("a search compares its files as text",
+      "launcher/front/trial_flags.cpp", "if (!flag.path && !word) return value;", "if (!flag.path || !word) return value;",
+      tests=["front: a file of trials has one name in all folders, and files of two folders have two"], says=r"train_file")
+
+fault("a search refuses another pace",
+      "launcher/front/trial_flags.cpp", '"ddp_static_graph",', "",
+      tests=["front: what changes the speed of trials alone is none of their common flags"], says=r"ddp_static_graph")
+
+fault("a search takes trials of any number of ranks",
+      "lib/hftrain/search/study.cpp", "if (*world_size_ == world_size) return;", "if (*world_size_ > 0) return;",
+      tests=["search: all trials of a search have the number of ranks of the first",
+             "runs: search: a trial of another number of ranks is refused"], says=r"2 there, and 4|ends with 2")
+
+fault("a search does not look at the number of ranks that its trials got",
+      "launcher/front/trial_runner.cpp", "if (ranks) study_.require", "if (ranks && *ranks < 0) study_.require",
+      tests=["runs: search: a trial of another number of ranks is refused"], says=r"of the first trial|world_size")
+
+fault("a search goes on after its configuration was edited",
+      "launcher/front/trial_runner.cpp", "if (refusal_ || !flags_are_the_same()) return false;", "",
+      tests=["runs: search: an edit of the configuration ends a search that runs"], says=r"what, where, why")
+
 fault("a search whose trials all fail ends as if its data were wrong",
       "apps/hftrain/commands/search.cpp", "code == 0 ? ExitCode::kData : static_cast<ExitCode>(code)", "code > 1000 ? static_cast<ExitCode>(code) : ExitCode::kData",
       tests=["runs: search: trials that all fail end the search with the code of the first",
