@@ -12,7 +12,9 @@ import re
 import sys
 
 ROW = re.compile(r'\{\s*\.name = "(\w+)"((?:[^{}]|\{[^{}]*\})*)\}')
-TABLE = re.compile(r"const (?:Section)?Key k\w+(?:\[\])? = (\{.*?\});\n", re.S)  # a table, or a row that tables share
+TABLE = re.compile(r"const (?:Section)?Key (k\w+)(?:\[\])? = (\{.*?\});\n", re.S)  # a table, or a row that tables share
+GIVEN_BY = re.compile(r"std::span<const SectionKey> (\w+)\(\) \{\s*return (k\w+);")  # what hands a table to another file
+WITHIN = re.compile(r"\.keys = (?:\w+::)*(\w+)")
 VARIABLE = re.compile(r'\{"([A-Z][A-Z0-9_]+)", "([a-z][a-z0-9_]*)"\}')
 LISTED = re.compile(r"constexpr std::array k(?:OthersOfLaunch|Announcing) = \{([^}]*)\}")
 FEWEST = {"flags": 20, "keys": 130, "variables": 35}
@@ -52,10 +54,22 @@ def unread_flags(texts):
                       if not named(name, readers) and not named(name.removeprefix("fsdp_"), readers)]
 
 
+def idle_tables(tables, texts):
+    """Those of sections that are accepted and have no effect as a whole: their keys are checked, and read by nobody."""
+    given = dict(match for text in texts.values() for match in GIVEN_BY.findall(text))
+    idle, rows_of_all = set(), [row for table in tables.values() for row in table]
+    grown = {given.get(name, name) for _, rest in rows_of_all if ".support" in rest for name in WITHIN.findall(rest)}
+    while grown - idle:
+        idle |= grown
+        grown = {given.get(name, name) for table in idle for _, rest in tables.get(table, []) for name in WITHIN.findall(rest)}
+    return idle
+
+
 def unread_keys(texts):
     readers = [text for path, text in texts.items() if path.startswith((IMPORT, OPTIM)) and not OF_KEYS.fullmatch(path)]
-    tables = [rows(table) for path, text in texts.items() if OF_KEYS.fullmatch(path) for table in TABLE.findall(text)]
-    working = [table for table in tables if not any(name == "enabled" and ".support" in rest for name, rest in table)]
+    tables = {name: rows(table) for path, text in texts.items() if OF_KEYS.fullmatch(path) for name, table in TABLE.findall(text)}
+    idle = idle_tables(tables, texts)
+    working = [table for table_name, table in tables.items() if table_name not in idle and not any(name == "enabled" and ".support" in rest for name, rest in table)]
     keys = [name for table in working for name, rest in table if ".support" not in rest and ".keys" not in rest]
     return keys, [f"the key {name} of DeepSpeed's files or of an option is accepted and nothing reads it" for name in dict.fromkeys(keys)
                   if not named(name, readers)]

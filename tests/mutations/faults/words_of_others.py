@@ -188,7 +188,7 @@ fault("every process of a launcher says what it has prepared",
       says=r"rank 1 says nothing of what it prepares with --json")
 
 fault("every process of a launcher refuses a task for itself",
-      "launcher/front/job_answer.cpp", "if (launcher::speaks_first(environment)) throw Error(error);", "if (!environment.variables().empty()) throw Error(error);",
+      "launcher/front/job_answer.cpp", "if (alone || launcher::speaks_first(context.environment)) throw Error(error);", "if (!environment.variables().empty()) throw Error(error);",
       tests=["runs: a plan says what the run would do"],
       says=r"rank 1 says nothing of what no plug-in|nothing of a mistyped flag")
 
