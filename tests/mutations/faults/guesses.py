@@ -64,7 +64,7 @@ fault("several rows are multiplied with the copies, too",
 
 fault("copies are made of weights that are read in no time",
       "apps/hftrain/commands/generate_model.cpp", "int64_t{64} << 20", "int64_t{1}",
-      tests=["apps: copies of weights foresee and change no text"],
+      tests=["runs: generation: copies of weights foresee and change no text"],
       says=r"unasked only for what takes long to read")
 
 fault("what is foreseen goes on behind the end of a text",

@@ -220,10 +220,10 @@ fault("a cache that cannot be looked into is an empty one",
 
 fault("of a model that a run replaces in its folder nothing is said",
       "launcher/front/output_stage.cpp", "const bool model = storage::has_model_weights(output_dir) || storage::holds_adapter_alone(output_dir);", "const bool model = output_dir.empty();",
-      tests=["launcher: what becomes of a model in the output folder is told, and of other files that they stay"],
+      tests=["front: what becomes of a model in the output folder is told, and of other files that they stay"],
       says=r"is replaced when this run saves its own")
 
 fault("the commit of a worktree is not read",
       "launcher/front/run_record.cpp", "const fs::path git = elsewhere.empty() ? inside : elsewhere;", "const fs::path& git = inside;",
-      tests=["launcher: the commit of a worktree and of a submodule is read where their .git file says"],
+      tests=["front: the commit of a worktree and of a submodule is read where their .git file says"],
       says=r"git_commit\(")

@@ -123,9 +123,8 @@ const Rule kLoopEffectRules[] = {
      Severity::kNote,
      {"logging_dir", "report_to"},
      [](Outcome o) {
-       // A variable is of the machine, not of this run.
-       const bool said = !o.origins.of("logging_dir").starts_with("environment");
-       return said && chosen(o, "logging_dir") && !reports_to(o, "tensorboard");
+       // A variable is of the machine, and files are of many runs.
+       return o.origins.of("logging_dir").starts_with("--") && !reports_to(o, "tensorboard");
      },
      "logging_dir has no effect",
      "it is where TensorBoard's files go, and report_to does not name tensorboard",
