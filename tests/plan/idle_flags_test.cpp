@@ -77,8 +77,8 @@ TEST_CASE("a revision is told to be idle where no snapshot of the Hub is opened"
   CHECK(idle("/here/trained", {"--model_revision", "v2"}));
   CHECK(idle("/here/trained", {"--model_init_kwargs", R"({"revision": "v2"})"}));
   CHECK_FALSE(idle("/here/trained", {"--model_revision", "main"}));
-  CHECK_FALSE(
-      idle("/here/trained", {"--task", "sft", "--model_revision", "v2", "--chat_template_path", "org/chat"}));
+  CHECK_FALSE(idle("/here/trained", {"--task", "sft", "--model_revision", "v2", "--chat_template_path",
+                                     "org/chat", "--max_length", "32"}));
   CHECK_FALSE(idle(snapshot, {"--model_revision", "v2"}));
   CHECK_FALSE(idle("/here/trained", {"--model_revision", "v2"}, snapshot));
 }
