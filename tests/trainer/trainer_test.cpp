@@ -266,8 +266,8 @@ TEST_CASE("a resume at the end of an epoch does not repeat it, even where the da
   CHECK(resumed.state.epoch == Approx(3));
 }
 
-TEST_CASE("a run that ends with its epochs before the updates it counted on has not stopped early") {
-  const TemporaryDirectory folder;
+// Of a run of 2 epochs in 8 updates, at its fourth: it counts on 16, and is through with its epochs after 12.
+static plan::RunPlan going_on_with_half_the_batch(const TemporaryDirectory& folder) {
   plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
   plan.steps = {.max_steps = 8, .epochs = 2, .limited_by_steps = false};
   plan.saving.interval = {"steps", 4};
@@ -275,6 +275,12 @@ TEST_CASE("a run that ends with its epochs before the updates it counted on has 
   plan::RunPlan halved = going_on(plan, 4, folder / "resumed");
   halved.batch.per_device_train = 1;
   halved.steps.max_steps = 16;
+  return halved;
+}
+
+TEST_CASE("a run that ends with its epochs before the updates it counted on has not stopped early") {
+  const TemporaryDirectory folder;
+  plan::RunPlan halved = going_on_with_half_the_batch(folder);
   const Seen resumed = testing::train(halved);
   CHECK(resumed.state.global_step == 12);
   CHECK(resumed.state.epoch == Approx(2));
@@ -283,13 +289,7 @@ TEST_CASE("a run that ends with its epochs before the updates it counted on has 
 
 TEST_CASE("where epochs end before the updates that were counted on, the last update evaluates and saves") {
   const TemporaryDirectory folder;
-  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
-  plan.steps = {.max_steps = 8, .epochs = 2, .limited_by_steps = false};
-  plan.saving.interval = {"steps", 4};
-  testing::train(plan);
-  plan::RunPlan halved = going_on(plan, 4, folder / "resumed");
-  halved.batch.per_device_train = 1;
-  halved.steps.max_steps = 16;
+  plan::RunPlan halved = going_on_with_half_the_batch(folder);
   halved.evaluation.interval = halved.saving.interval = {"steps", 5};
   const Seen resumed = testing::train(halved);
   CHECK(resumed.evaluated == Steps{5, 10, 12});

@@ -67,7 +67,9 @@ def idle_tables(tables, texts):
 
 def unread_keys(texts):
     readers = [text for path, text in texts.items() if path.startswith((IMPORT, OPTIM)) and not OF_KEYS.fullmatch(path)]
-    tables = {name: rows(table) for path, text in texts.items() if OF_KEYS.fullmatch(path) for name, table in TABLE.findall(text)}
+    tables = {}  # those of one name in several files as one
+    for name, table in (found for path, text in texts.items() if OF_KEYS.fullmatch(path) for found in TABLE.findall(text)):
+        tables.setdefault(name, []).extend(rows(table))
     idle = idle_tables(tables, texts)
     working = [table for table_name, table in tables.items() if table_name not in idle and not any(name == "enabled" and ".support" in rest for name, rest in table)]
     keys = [name for table in working for name, rest in table if ".support" not in rest and ".keys" not in rest]
