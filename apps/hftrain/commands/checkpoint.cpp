@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "command_options.h"
+#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -139,8 +140,8 @@ ExitCode merge(const CheckpointRequest& request, const CommandContext& context) 
   context.out << request.out << ": " << result.tensors << " tensors, " << format_bytes(result.bytes) << " in "
               << result.files << " files\n";
   for (const std::string& key : front::unknown_keys_of_adapter(request.folder))
-    context.err << "note: " << key << " of " << request.folder
-                << "/adapter_config.json has no effect: peft 0.21 has no such key" << std::endl;
+    context.err << "note: " << key << " of " << request.folder << '/' << architectures::kAdapterConfigName
+                << " has no effect: " << architectures::kUnknownToPeft << std::endl;
   return ExitCode::kDone;
 }
 

@@ -88,14 +88,11 @@ std::string dtype_of(const GenerateFlags& flags, const std::string& stored, bool
       .hint("--dtype float32");
 }
 
-// Of float32 weights on the CPU, read by a decoder of ours: unasked where reading them is what takes the time, and a quarter more fits
-// into memory with room to spare.
+// Unasked where reading the weights is what takes the time, and a quarter more fits into memory with room to spare.
 std::string drafts_of(const GenerateFlags& flags, const WritingModel& model,
                       const generation::TextSetup& setup, const plan::Topology& topology) {
   constexpr int64_t kWorthDrafting = int64_t{64} << 20;  // bytes: beyond what caches hold
-  if (model.config.num_beams > 1 || setup.dtype != "float32" || setup.cuda_ordinal >= 0 ||
-      model.architecture->has_encoder_and_decoder() || model.plugin)
-    return "none";
+  if (why_nothing_is_drafted(model, setup) != nullptr) return "none";
   if (flags.draft_weights != "auto") return flags.draft_weights;
   int64_t bytes = 0;
   for (const architectures::ParameterSpec& spec : model.architecture->parameters().parameters)
@@ -196,6 +193,22 @@ WritingModel open_writing_model(const GenerateFlags& flags, const Environment& e
   model.tokenizer = tokenizer::Tokenizer::load(facts.tokenizer_folder);
   model.dtype = facts.auto_dtype;
   return model;
+}
+
+const char* why_nothing_is_guessed(const WritingModel& model) {
+  if (model.config.num_beams > 1) return "beams are not guessed ahead";
+  if (model.architecture->has_encoder_and_decoder())
+    return "only decoders without an encoder are guessed ahead";
+  if (model.plugin)
+    return "a family of a plug-in reads a text whole for each token, and guesses save nothing";
+  return nullptr;
+}
+
+// Copies are of what takes long to read: float32 weights in a processor's memory.
+const char* why_nothing_is_drafted(const WritingModel& model, const generation::TextSetup& setup) {
+  if (const char* why = why_nothing_is_guessed(model)) return why;
+  if (setup.cuda_ordinal >= 0) return "a GPU writes the text";
+  return setup.dtype == "float32" ? nullptr : "copies are made of float32 weights";
 }
 
 generation::TextSetup setup_of(const WritingModel& model, const GenerateFlags& flags,

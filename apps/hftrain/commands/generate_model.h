@@ -39,6 +39,11 @@ struct WritingModel {
 // not fit.
 WritingModel open_writing_model(const GenerateFlags& flags, const Environment& environment);
 // Where it runs: the first visible GPU, or all cores.
+// Why nothing is guessed ahead, whatever is asked for; null: it is.
+const char* why_nothing_is_guessed(const WritingModel& model);
+// Why copies of the weights draft nothing either; `setup` says the dtype and the device. Null: they may.
+const char* why_nothing_is_drafted(const WritingModel& model, const generation::TextSetup& setup);
+
 generation::TextSetup setup_of(const WritingModel& model, const GenerateFlags& flags,
                                const Environment& environment);
 

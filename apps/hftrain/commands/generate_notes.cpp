@@ -43,26 +43,12 @@ void note_unknown_settings(const WritingModel& model, std::ostream& out) {
 void note_unknown_adapter_keys(const WritingModel& model, std::ostream& out) {
   for (const std::string& key : model.unknown_adapter_keys)
     out << "note: " << key << " of " << model.adapter << '/' << architectures::kAdapterConfigName
-        << " has no effect: peft 0.21 has no such key" << std::endl;
+        << " has no effect: " << architectures::kUnknownToPeft << std::endl;
 }
 
-// Why nothing is guessed ahead, whatever is asked for; null: it is.
-const char* why_nothing_is_guessed(const WritingModel& model) {
-  if (model.config.num_beams > 1) return "beams are not guessed ahead";
-  if (model.architecture->has_encoder_and_decoder())
-    return "only decoders without an encoder are guessed ahead";
-  if (model.plugin)
-    return "a family of a plug-in reads a text whole for each token, and guesses save nothing";
-  return nullptr;
-}
-
-// Copies are of what takes long to read: float32 weights in a processor's memory.
 void tell_idle_drafts(const GenerateFlags& flags, const WritingModel& model,
                       const generation::TextSetup& setup, std::ostream& out) {
-  if (flags.draft_weights != "int8") return;
-  const char* why = why_nothing_is_guessed(model);
-  if (why == nullptr && setup.cuda_ordinal >= 0) why = "a GPU writes the text";
-  if (why == nullptr && setup.dtype != "float32") why = "copies are made of float32 weights";
+  const char* why = flags.draft_weights == "int8" ? why_nothing_is_drafted(model, setup) : nullptr;
   if (why != nullptr) out << "note: --draft_weights has no effect: " << why << std::endl;
 }
 

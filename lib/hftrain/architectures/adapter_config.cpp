@@ -145,9 +145,10 @@ bool switches_on(const Json& value) {
 void refuse_unknown_keys(const Json& config, const std::string& origin) {
   for (const auto& [key, value] : config.items()) {
     if (is_key_of_peft(key) || !switches_on(value)) continue;
-    throw unusable(origin, key + " of the adapter is not known here: " + value.dump(),
-                   "peft 0.21 has no such key, and what it switches on may change what the adapter computes",
-                   "peft's merge_and_unload() makes a plain model of it");
+    throw unusable(
+        origin, key + " of the adapter is not known here: " + value.dump(),
+        std::string(kUnknownToPeft) + ", and what it switches on may change what the adapter computes",
+        "peft's merge_and_unload() makes a plain model of it");
   }
 }
 

@@ -29,6 +29,7 @@ std::string with_names_in_memory(const std::string& text, const ParameterTable& 
 // that peft 0.21 does not have switches on.
 AdapterSpec adapter_from_json(const Json& config, const std::string& origin);
 
+inline constexpr const char* kUnknownToPeft = "peft 0.21 has no such key";
 // What is left of such keys, "key (value)": numbers and texts, which as a rule are settings of something that is off. In the order of
 // their names.
 std::vector<std::string> unknown_adapter_keys(const Json& config);

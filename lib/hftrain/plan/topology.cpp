@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 
+#include "hftrain/arguments/flags/rows.h"
 #include "hftrain/base/whole_number.h"
 #include "hftrain/plan/requested_threads.h"
 
 namespace hftrain::plan {
 namespace {
 
+static_assert(kMostRankThreads == arguments::kMostThreads);                      // a variable as the flag
 constexpr std::array kThreadVariables = {"MKL_NUM_THREADS", "OMP_NUM_THREADS"};  // in the order of PyTorch
 
 std::optional<int64_t> threads_of(const std::string& text) {
