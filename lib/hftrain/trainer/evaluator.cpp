@@ -37,7 +37,7 @@ at::Tensor gather(comm::Communicator& communicator, at::Tensor own) {
 
 // Of one round, in rank order. A rank's loss is its own token sum over the mean count of the ranks that have labels, so that the
 // mean over these is the token mean. That stands for the samples of a rank without labels, too, as it does in the Trainer, where
-// such a rank has 0 and the others the more. Nothing where no rank has any.
+// such a rank has 0 and the others the more (in a last round that is cut that comes to something else there). Nothing where no rank has any.
 std::vector<std::optional<float>> losses_of_round(const at::TensorAccessor<float, 3>& all, int64_t round) {
   const int64_t world = all.size(0);
   const auto weight_of = [&](int64_t rank) { return static_cast<double>(all[rank][round][1]); };
