@@ -45,7 +45,8 @@ TEST_CASE("sharded_ddp is an old option and says what it became") {
   const auto today = [](const char* words) { return notes(parse({"--sharded_ddp", words})); };
   CHECK(contains(today("zero_dp_3"),
                  "try: use --fsdp full_shard --fsdp_config '{\"auto_wrap_policy\": \"NO_WRAP\"}'\n"));
-  CHECK(contains(today("zero_dp_2 auto_wrap cpu_offload"), "use --fsdp \"shard_grad_op auto_wrap offload\"\n"));
+  CHECK(
+      contains(today("zero_dp_2 auto_wrap cpu_offload"), "use --fsdp \"shard_grad_op auto_wrap offload\"\n"));
   CHECK(contains(today("simple"), R"(use --deepspeed '{"zero_optimization": {"stage": 1}}')"));
 }
 
