@@ -24,7 +24,7 @@ double uniform(const DrawKey& key) {
 }
 
 int64_t draw_token(std::span<const float> scores, const DrawKey& key) {
-  const float most = *std::ranges::max_element(scores);
+  const float most = largest_of(scores);
   double sum = 0;
   for (const float score : scores) sum += std::exp(score - most);
   double left = uniform(key) * sum;

@@ -1,9 +1,9 @@
 #include "hftrain/generation/ending.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "hftrain/base/error.h"
+#include "hftrain/generation/probabilities.h"
 
 namespace hftrain::generation {
 
@@ -13,10 +13,6 @@ bool Ending::reached(std::span<const int64_t> ids, size_t prompt) const {
   if (static_cast<int64_t>(generated.size()) >= config_.most_new_tokens(static_cast<int64_t>(prompt)))
     return true;
   return watchers_.complete && watchers_.complete(generated);
-}
-
-bool are_numbers(std::span<const float> scores) {
-  return std::ranges::none_of(scores, [](float score) { return std::isnan(score); });
 }
 
 void refuse_invalid(std::span<const float> scores) {

@@ -16,8 +16,6 @@ class Ending {
   const Watchers& watchers_;
 };
 
-// Whether there is no NaN among the scores of a row.
-bool are_numbers(std::span<const float> scores);
 // NaN among the scores of a row is an Error (exit code 4): no token could be chosen in earnest.
 void refuse_invalid(std::span<const float> scores);
 

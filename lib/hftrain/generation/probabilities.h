@@ -1,4 +1,4 @@
-// Softmax of one row of scores, as the chosen token's probability needs it.
+// What choosing a token asks of a row of scores: all of them are looked at, so these loops are compiled to run over several at once.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,15 @@
 #include <vector>
 
 namespace hftrain::generation {
+
+// Whether there is no NaN among them.
+bool are_numbers(std::span<const float> scores);
+
+// The largest of at least one, where NaN counts for nothing.
+float largest_of(std::span<const float> scores);
+
+// Its position; of equal ones the earliest, and 0 where all are NaN.
+int64_t position_of_largest(std::span<const float> scores);
 
 // scores − log Σ exp(scores), in place. The largest must be finite.
 void log_softmax(std::span<float> scores);

@@ -8,6 +8,7 @@
 #include "hftrain/generation/drafts.h"
 #include "hftrain/generation/draws.h"
 #include "hftrain/generation/ending.h"
+#include "hftrain/generation/probabilities.h"
 #include "hftrain/generation/score_processor.h"
 
 namespace hftrain::generation {
@@ -96,7 +97,7 @@ class RowSearch {
   bool extend(Row& row, std::span<const float> scores) {
     const auto width = static_cast<size_t>(model_.vocabulary());
     const auto own = scores.subspan(static_cast<size_t>(row.parent) * width, width);
-    row.ids.push_back(choose_token(row, std::vector<float>(own.begin(), own.end())));
+    row.ids.push_back(choose_token(row, own));
     if (watchers_.token && row.which == 0) watchers_.token(row.prompt, row.ids.back());
     const size_t prompt = prompts_[row.prompt].ids.size();
     if (!ending_.reached(row.ids, prompt)) return false;
@@ -105,16 +106,24 @@ class RowSearch {
     return true;
   }
 
-  int64_t choose_token(const Row& row, std::vector<float> scores) const {
+  int64_t choose_token(const Row& row, std::span<const float> given) {
     const Prompt& prompt = prompts_[row.prompt];
     const RowSoFar so_far{row.ids, prompt.ids.size(), prompt.source()};
-    if (!config_.remove_invalid_values) refuse_invalid(scores);
-    apply_all(processors_, so_far, scores);
-    if (!config_.do_sample) return std::ranges::max_element(scores) - scores.begin();
+    if (!config_.remove_invalid_values) refuse_invalid(given);
+    const std::span<const float> scores = processed(so_far, given);
+    if (!config_.do_sample) return position_of_largest(scores);
     const auto texts = static_cast<uint64_t>(config_.num_return_sequences);
     return draw_token(scores, {.seed = seed_,
                                .text = prompt.number * texts + row.which,
                                .step = static_cast<uint64_t>(so_far.generated())});
+  }
+
+  // Valid until the next call.
+  std::span<const float> processed(const RowSoFar& row, std::span<const float> scores) {
+    if (processors_.empty()) return scores;
+    processed_.assign(scores.begin(), scores.end());
+    apply_all(processors_, row, processed_);
+    return processed_;
   }
 
   std::span<const float> step() {
@@ -166,7 +175,7 @@ class RowSearch {
       const std::span<const float> scores = model_.draft(ahead.ids.back(), std::exchange(row.parent, 0));
       const double read = monotonic_seconds();
       if (!are_numbers(scores)) break;
-      ahead.ids.push_back(choose_token(ahead, {scores.begin(), scores.end()}));
+      ahead.ids.push_back(choose_token(ahead, scores));
       draft.push_back(ahead.ids.back());
       seen_.draft(read - begin, monotonic_seconds() - read);
     }
@@ -191,6 +200,7 @@ class RowSearch {
   Foresight foresight_;
   SeenCosts seen_;
   bool foreseen_ = false;  // whether its draft is the model's
+  std::vector<float> processed_;
   std::vector<Row> live_;
   std::vector<std::vector<GeneratedText>> texts_;
 };

@@ -41,7 +41,7 @@ class TensorMemory {
   size_t kept() const;
 
  private:
-  void* take_large(size_t size);
+  void* take_large(size_t size, size_t used);
   void give_back_down_to(size_t bytes);
 
   mutable std::mutex mutex_;

@@ -24,6 +24,7 @@ constexpr int kFewRows = 2;           // for which that is quickest; more of the
 constexpr int64_t kTileColumns = 48;  // a tile's sums stay in registers, too
 constexpr int64_t kTileNumbers =
     32;  // of the inner dimension, for all tiles of a thread: they stay in the second cache
+constexpr int kAhead = 2;  // groups of lines from one that is read to the one that memory is asked for
 constexpr int64_t kSums = 16384;  // that stay in the cache while a stretch of columns is added up
 
 struct Rows {
@@ -37,13 +38,9 @@ HFTRAIN_NARROW __mmask16 first_of(int64_t count) {
   return static_cast<__mmask16>(count >= kWide ? 0xFFFFU : (1U << count) - 1U);
 }
 
-// Asks memory for what will be read soon: into the first cache, or the second where that is a while. Where no memory is, nothing
-// happens.
+// Asks memory for what will be read in a while, into the second cache: more of it can be on its way at once than into the first. Where
+// no memory is, nothing happens.
 HFTRAIN_NARROW_INLINE void ask_for(const float* numbers) {
-  _mm_prefetch(reinterpret_cast<const char*>(numbers), _MM_HINT_T0);
-}
-
-HFTRAIN_NARROW_INLINE void ask_early_for(const float* numbers) {
   _mm_prefetch(reinterpret_cast<const char*>(numbers), _MM_HINT_T1);
 }
 
@@ -74,9 +71,8 @@ HFTRAIN_NARROW void by_lines(const Rows& at, const float* right, int64_t right_s
   }
   int64_t k = 0;
   for (; k + kWide <= inner; k += kWide) {
-    // The lines after these: memory is asked for them before they are needed.
 #pragma GCC unroll 8
-    for (int j = 0; j < lines; ++j) ask_for(right + (lines + j) * right_stride + k);
+    for (int j = 0; j < lines; ++j) ask_for(right + (kAhead * lines + j) * right_stride + k);
     add_numbers<rows, lines>(at.left + k, at.left_stride, right + k, right_stride, 0xFFFF, sum);
   }
   if (k < inner)
@@ -116,7 +112,7 @@ HFTRAIN_NARROW void add_across(const Rows& at, const float* right, int64_t right
 #pragma GCC unroll 8
     for (int k = 0; k < count; ++k) {
       across[k] = _mm512_maskz_loadu_ps(mask, right + k * right_stride + j);
-      ask_for(right + (count + k) * right_stride + j);
+      ask_for(right + (kAhead * count + k) * right_stride + j);
     }
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) {
@@ -147,7 +143,7 @@ HFTRAIN_NARROW void add_tile(const float* left, float* out, int64_t stride, cons
 #pragma GCC unroll 8
     for (int j = 0; j < wide; ++j) {
       across[j] = _mm512_maskz_loadu_ps(j + 1 < wide ? 0xFFFF : mask, right + j * kWide);
-      ask_early_for(right + ahead + j * kWide);
+      ask_for(right + ahead + j * kWide);
     }
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) {
