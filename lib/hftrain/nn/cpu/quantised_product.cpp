@@ -1,5 +1,7 @@
 #include "hftrain/nn/cpu/quantised_product.h"
 
+#include <c10/core/CPUAllocator.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -62,7 +64,7 @@ QuantisedRow::QuantisedRow(const float* numbers, int64_t count)
 QuantisedMatrix::QuantisedMatrix(int64_t inner, int64_t columns)
     : inner_(inner),
       columns_(columns),
-      numbers_(std::make_unique_for_overwrite<uint8_t[]>(static_cast<size_t>(groups() * group_bytes()))),
+      numbers_(c10::GetCPUAllocator()->allocate(static_cast<size_t>(groups() * group_bytes()))),
       scales_(static_cast<size_t>(groups() * kGroup)) {}
 
 void QuantisedMatrix::pack(const MatrixView& matrix, int64_t group) {
@@ -73,7 +75,7 @@ void QuantisedMatrix::pack(const MatrixView& matrix, int64_t group) {
     scales_[static_cast<size_t>(first + j)] = most[j] / kMostWeight;
     inverse[j] = most[j] > 0 ? kMostWeight / most[j] : 0;
   }
-  uint8_t* target = numbers_.get() + group * group_bytes();
+  uint8_t* target = numbers_of(group);
   std::memset(target, kOffset, static_cast<size_t>(group_bytes()));
   const auto put = [&](int64_t k, int64_t j, float number) {
     target[k / kQuad * kQuad * kGroup + j * kQuad + k % kQuad] =
@@ -100,7 +102,7 @@ namespace {
 
 constexpr int kLanes = 16;                // columns of a register
 constexpr int kRegisters = 4;             // of a group
-constexpr int64_t kAskedAhead = 4 * 256;  // bytes: memory is asked for them before they are needed
+constexpr int64_t kAskedAhead = 16 * 256; // bytes: memory is asked for them before they are needed
 
 struct GroupSums {
   __m512i high[kRegisters], low[kRegisters];
@@ -118,7 +120,7 @@ HFTRAIN_QUANTISED GroupSums sums_of(const uint8_t* numbers, const QuantisedRow& 
 #pragma GCC unroll 4
     for (int i = 0; i < kRegisters; ++i) {
       const __m512i weights = _mm512_loadu_si512(numbers + i * 64);
-      _mm_prefetch(reinterpret_cast<const char*>(numbers) + kAskedAhead + i * 64, _MM_HINT_T0);
+      _mm_prefetch(reinterpret_cast<const char*>(numbers) + kAskedAhead + i * 64, _MM_HINT_T1);
       sums.high[i] = _mm512_dpbusd_epi32(sums.high[i], weights, high);
       sums.low[i] = _mm512_dpbusd_epi32(sums.low[i], weights, low);
     }
@@ -155,7 +157,7 @@ void QuantisedMatrix::multiply(const QuantisedRow& row, const float* bias, bool 
                                int64_t begin, int64_t end) const {
   for (int64_t group = begin; group < end; ++group) {
     const int64_t first = group * kGroup;
-    const GroupSums sums = sums_of(numbers_.get() + group * group_bytes(), row, quads());
+    const GroupSums sums = sums_of(numbers_of(group), row, quads());
     finish_group(sums, row, scales_.data() + first, bias != nullptr ? bias + first : nullptr, add,
                  out + first, std::min(kGroup, columns_ - first));
   }

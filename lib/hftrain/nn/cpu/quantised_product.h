@@ -2,9 +2,10 @@
 // read, and all but the time of reading. They are near the true product, no more: for what is checked afterwards.
 #pragma once
 
+#include <c10/core/Allocator.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "hftrain/nn/cpu/sgemm.h"
@@ -43,11 +44,12 @@ class QuantisedMatrix {
  private:
   int64_t quads() const { return (inner_ + 3) / 4; }
   int64_t group_bytes() const { return quads() * 4 * kGroup; }
+  uint8_t* numbers_of(int64_t group) const { return static_cast<uint8_t*>(numbers_.get()) + group * group_bytes(); }
 
   int64_t inner_, columns_;
   // Groups one after another; of each, four numbers of the inner dimension of each column beside each other, 128 more than they are:
   // the instruction multiplies numbers without a sign with ones that have it.
-  std::unique_ptr<uint8_t[]> numbers_;
+  c10::DataPtr numbers_;  // of the allocator of CPU tensors, which knows how large blocks are read quickest
   std::vector<float> scales_;  // of the columns, whole groups
 };
 
