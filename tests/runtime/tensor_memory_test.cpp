@@ -4,12 +4,16 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "hftrain/runtime/host_memory.h"
@@ -18,6 +22,23 @@
 
 using namespace hftrain;
 using runtime::TensorMemory;
+
+namespace {
+
+// Of this process, by /proc/self/smaps: mappings with the flag "hg".
+std::vector<std::pair<uintptr_t, uintptr_t>> ranges_asked_in_huge_pages() {
+  std::vector<std::pair<uintptr_t, uintptr_t>> found;
+  std::ifstream maps("/proc/self/smaps");
+  uintptr_t begin = 0, end = 0;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long long from = 0, to = 0;
+    if (std::sscanf(line.c_str(), "%llx-%llx ", &from, &to) == 2) begin = from, end = to;
+    if (line.starts_with("VmFlags:") && line.find(" hg") != std::string::npos) found.emplace_back(begin, end);
+  }
+  return found;
+}
+
+}  // namespace
 
 TEST_CASE("size classes are whole pages and at most an eighth above what is asked") {
   for (size_t bytes = TensorMemory::kSmallestKept; bytes < size_t{1} << 34; bytes = bytes * 9 / 8 + 13) {
@@ -68,6 +89,26 @@ TEST_CASE("what is kept is bounded by what was in use at one time") {
     memory.free(block);
     CHECK(memory.kept() <= runtime::size_class(megabytes << 20) * 2 + TensorMemory::kAlwaysKept);
   }
+}
+
+TEST_CASE("a large block begins where a huge page does, and asks for no more of them than it needs") {
+  constexpr size_t kHuge = size_t{2} << 20, kUsed = 2 * kHuge + 4097;
+  TensorMemory memory;
+  char* block = static_cast<char*>(memory.allocate(kUsed));
+  CHECK(reinterpret_cast<uintptr_t>(block) % kHuge == TensorMemory::kAlignment);
+  const std::vector<std::pair<uintptr_t, uintptr_t>> asked = ranges_asked_in_huge_pages();
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(block) / kHuge * kHuge;
+  const auto holds = [&](uintptr_t address) {
+    return std::ranges::any_of(
+        asked, [=](const auto& range) { return range.first <= address && address < range.second; });
+  };
+  CHECK(holds(begin));
+  CHECK(holds(begin + 2 * kHuge - 1));
+  CHECK_FALSE(holds(begin + 2 * kHuge));
+  std::memset(block, 1, kUsed);
+  memory.free(block);
+  memory.give_back();
+  CHECK(memory.kept() == 0);
 }
 
 TEST_CASE("blocks may be freed by another thread than the one that took them") {

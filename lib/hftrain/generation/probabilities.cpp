@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -15,6 +16,35 @@ double sum_of_powers(std::span<const float> scores, float most) {
   double sum = 0;
   for (const float score : scores) sum += std::exp(score - most);
   return sum;
+}
+
+struct Placed {
+  uint32_t key;  // the smaller, the larger the score
+  uint32_t place;
+};
+
+uint32_t descending_key(float score) {
+  const auto bits = std::bit_cast<uint32_t>(score + 0.0F);  // −0 is 0
+  return (bits >> 31) != 0 ? bits : ~bits & 0x7FFFFFFFU;
+}
+
+// All places, best first: by the digits of their keys from the last to the first, each of which leaves equal ones in their order.
+std::vector<int64_t> sorted_places(std::span<const float> scores) {
+  constexpr uint32_t kDigitBits = 11, kDigits = 3, kValues = 1U << kDigitBits;
+  std::vector<Placed> placed(scores.size()), moved(scores.size());
+  for (size_t i = 0; i < scores.size(); ++i)
+    placed[i] = {descending_key(scores[i]), static_cast<uint32_t>(i)};
+  for (uint32_t digit = 0; digit < kDigits; ++digit) {
+    const auto value = [&](const Placed& one) { return one.key >> (digit * kDigitBits) & (kValues - 1); };
+    std::array<size_t, kValues + 1> begin{};
+    for (const Placed& one : placed) ++begin[value(one) + 1];
+    for (size_t i = 1; i <= kValues; ++i) begin[i] += begin[i - 1];
+    for (const Placed& one : placed) moved[begin[value(one)]++] = one;
+    placed.swap(moved);
+  }
+  std::vector<int64_t> places(placed.size());
+  std::ranges::transform(placed, places.begin(), [](const Placed& one) { return int64_t{one.place}; });
+  return places;
 }
 
 }  // namespace
@@ -58,6 +88,11 @@ std::vector<float> softmax(std::span<const float> scores) {
 }
 
 std::vector<int64_t> largest(std::span<const float> scores, size_t count) {
+  if (count > scores.size() / 16) {
+    std::vector<int64_t> places = sorted_places(scores);
+    places.resize(count);
+    return places;
+  }
   const auto better = [&](int64_t a, int64_t b) {
     const float left = scores[static_cast<size_t>(a)], right = scores[static_cast<size_t>(b)];
     return left != right ? left > right : a < b;

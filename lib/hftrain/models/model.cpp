@@ -2,7 +2,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 
@@ -41,23 +40,6 @@ std::vector<nn::Unit> units_of(const architectures::ParameterTable& table) {
     if (spec.adapts) units.at(static_cast<size_t>(spec.unit)).parameters.push_back(static_cast<int>(i));
   }
   return units;
-}
-
-// Each of some queries behind `mask.past` places over the keys that it may see, as a step of this query alone attends: LibTorch adds
-// up several at once in another order.
-at::Tensor attend_one_by_one(const at::Tensor& query, const KeysAndValues& all, const nn::AttentionMask& mask,
-                             const nn::AttentionOptions& options) {
-  std::vector<at::Tensor> each;
-  for (int64_t i = 0; i < query.size(1); ++i) {
-    nn::AttentionMask own = mask;
-    own.past = mask.past + i;
-    const int64_t seen = own.past + 1;
-    if (mask.padding.defined()) own.padding = mask.padding.narrow(1, 0, seen);
-    if (mask.bias.defined()) own.bias = mask.bias.narrow(2, i, 1).narrow(3, 0, seen);
-    each.push_back(nn::attention(query.narrow(1, i, 1), all.keys.narrow(1, 0, seen),
-                                 all.values.narrow(1, 0, seen), own, options));
-  }
-  return at::cat(each, 1);
 }
 
 double constant_of(const architectures::Init& init) {
@@ -190,7 +172,6 @@ at::Tensor Model::attend_back(int64_t layer, const at::Tensor& query, const at::
   const KeysAndValues all = cache_->append(layer, key, value);
   nn::AttentionMask behind = mask;
   behind.past = cache_->length();
-  if (behind.past > 0 && query.size(1) > 1) return attend_one_by_one(query, all, behind, options);
   return nn::attention(query, all.keys, all.values, behind, options);
 }
 

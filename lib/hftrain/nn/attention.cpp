@@ -1,5 +1,6 @@
 #include "hftrain/nn/attention.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/SDPBackend.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -8,6 +9,7 @@
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
@@ -15,7 +17,9 @@
 
 #include <limits>
 
+#include "hftrain/nn/cpu/step_attention.h"
 #include "hftrain/nn/order_mask.h"
+#include "hftrain/nn/product.h"
 #include "hftrain/nn/widened.h"
 
 namespace hftrain::nn {
@@ -123,11 +127,82 @@ at::Tensor attention_by_documents(const at::Tensor& query, const at::Tensor& key
   return at::cat(parts, 1).view({query.size(0), query.size(1), -1});
 }
 
+cpu::HeadsView heads_view(const at::Tensor& x) {
+  return {x.const_data_ptr<float>(), x.stride(0), x.stride(1), x.stride(2)};
+}
+
+bool is_float_on_cpu(const at::Tensor& x) {
+  return x.is_cpu() && x.scalar_type() == at::kFloat && x.stride(3) == 1;
+}
+
+// Whether these are the next tokens of texts that are being written, for which there is a kernel.
+bool is_step(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+             const AttentionMask& mask, const AttentionOptions& options) {
+  constexpr int64_t kFewQueries = 16;  // of more LibTorch makes products of matrices
+  const bool behind = mask.causal ? mask.past > 0 : query.size(1) == 1;
+  return takes_narrow_products() && behind && query.size(1) <= kFewQueries && options.dropout == 0 &&
+         query.numel() > 0 && is_float_on_cpu(query) && is_float_on_cpu(key) && is_float_on_cpu(value);
+}
+
+at::Tensor step_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                          const AttentionMask& mask, const AttentionOptions& options) {
+  constexpr int64_t kWorthAThread = int64_t{1} << 15;  // multiplications
+  const int64_t places = key.size(1);
+  cpu::StepAttention step{query.size(0),
+                          query.size(1),
+                          query.size(2),
+                          key.size(2),
+                          query.size(3),
+                          places,
+                          mask.causal ? mask.past : places,
+                          mask.causal ? options.window.value_or(places) : places,
+                          static_cast<float>(options.scale),
+                          heads_view(query),
+                          heads_view(key),
+                          heads_view(value)};
+  at::Tensor seen, bias;
+  if (mask.padding.defined()) {
+    seen = mask.padding.to(at::kBool).contiguous();
+    step.seen = seen.const_data_ptr<bool>();
+    step.seen_row = places;
+  }
+  if (mask.bias.defined()) {
+    bias = mask.bias.to(at::kFloat).expand({step.rows, step.heads, step.queries, places});
+    if (bias.stride(3) != 1) bias = bias.contiguous();
+    step.bias = bias.const_data_ptr<float>();
+    step.bias_row = bias.stride(0), step.bias_head = bias.stride(1), step.bias_query = bias.stride(2);
+  }
+  at::Tensor out = at::empty({step.rows, step.queries, step.heads * step.width}, query.options());
+  step.out = out.data_ptr<float>();
+  const int64_t of_a_head = step.queries * places * step.width;
+  at::parallel_for(0, step.rows * step.heads, std::max<int64_t>(1, kWorthAThread / of_a_head),
+                   [&](int64_t begin, int64_t end) { cpu::attend_step(step, begin, end); });
+  return out;
+}
+
+// Each of some queries behind `mask.past` places over the keys that it may see: LibTorch adds up several at once in another order.
+at::Tensor attend_one_by_one(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                             const AttentionMask& mask, const AttentionOptions& options) {
+  std::vector<at::Tensor> each;
+  for (int64_t i = 0; i < query.size(1); ++i) {
+    AttentionMask own = mask;
+    own.past = mask.past + i;
+    const int64_t seen = own.past + 1;
+    if (mask.padding.defined()) own.padding = mask.padding.narrow(1, 0, seen);
+    if (mask.bias.defined()) own.bias = mask.bias.narrow(2, i, 1).narrow(3, 0, seen);
+    each.push_back(
+        attention(query.narrow(1, i, 1), key.narrow(1, 0, seen), value.narrow(1, 0, seen), own, options));
+  }
+  return at::cat(each, 1);
+}
+
 }  // namespace
 
 at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const AttentionMask& mask, const AttentionOptions& options) {
   if (!mask.documents.empty()) return attention_by_documents(query, key, value, mask.documents, options);
+  if (is_step(query, key, value, mask, options)) return step_attention(query, key, value, mask, options);
+  if (mask.past > 0 && query.size(1) > 1) return attend_one_by_one(query, key, value, mask, options);
   const int64_t batch = query.size(0), queries = query.size(1), keys = key.size(1);
   const bool cut = mask.causal && options.window && *options.window < keys;
   at::Tensor seen = visible_keys(mask.padding);

@@ -36,7 +36,7 @@ struct AttentionMask {
 // the mean of all values (transformers' SDPA functions do the same: boolean masks there, the dtype's least
 // number here). The fused kernels of ATen are used whenever no bias, no dropout (on CPU) and no mask that
 // hides something forbid it; a padding that hides nothing is looked through on the CPU, and should be left
-// undefined on a GPU.
+// undefined on a GPU. Behind `past` keys each query has the bits that it has without the others.
 at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const AttentionMask& mask, const AttentionOptions& options);
 

@@ -23,7 +23,7 @@ constexpr int kAcross = 8;            // of the right one, where each is a numbe
 constexpr int kFewRows = 2;           // for which that is quickest; more of them have tiles
 constexpr int64_t kTileColumns = 48;  // a tile's sums stay in registers, too
 constexpr int64_t kTileNumbers =
-    32;  // of the inner dimension, for all tiles of a thread: they stay in the second cache
+    32;                    // of the inner dimension, for all tiles of a thread: they stay in the second cache
 constexpr int kAhead = 2;  // groups of lines from one that is read to the one that memory is asked for
 constexpr int64_t kSums = 16384;  // that stay in the cache while a stretch of columns is added up
 

@@ -100,9 +100,9 @@ namespace {
 
 #define HFTRAIN_QUANTISED __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx512vnni,fma")))
 
-constexpr int kLanes = 16;                // columns of a register
-constexpr int kRegisters = 4;             // of a group
-constexpr int64_t kAskedAhead = 16 * 256; // bytes: memory is asked for them before they are needed
+constexpr int kLanes = 16;                 // columns of a register
+constexpr int kRegisters = 4;              // of a group
+constexpr int64_t kAskedAhead = 16 * 256;  // bytes: memory is asked for them before they are needed
 
 struct GroupSums {
   __m512i high[kRegisters], low[kRegisters];

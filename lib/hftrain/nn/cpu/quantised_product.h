@@ -44,7 +44,9 @@ class QuantisedMatrix {
  private:
   int64_t quads() const { return (inner_ + 3) / 4; }
   int64_t group_bytes() const { return quads() * 4 * kGroup; }
-  uint8_t* numbers_of(int64_t group) const { return static_cast<uint8_t*>(numbers_.get()) + group * group_bytes(); }
+  uint8_t* numbers_of(int64_t group) const {
+    return static_cast<uint8_t*>(numbers_.get()) + group * group_bytes();
+  }
 
   int64_t inner_, columns_;
   // Groups one after another; of each, four numbers of the inner dimension of each column beside each other, 128 more than they are:
