@@ -76,6 +76,7 @@ runtime::WorkerContext context_for(const TextSetup& setup) {
   runtime::WorkerPlace place;
   place.threads = setup.threads;
   place.cuda_ordinal = setup.cuda_ordinal;
+  if (setup.cuda_ordinal < 0) place.pages = runtime::Pages::kHuge;
   place.cuda_plugin = plugin_path("libhftrain_cuda.so");
   return runtime::make_worker_context(
       place, {},

@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    runtime::install_tensor_memory();
+    runtime::install_tensor_memory(runtime::Pages::kSmall);
     measure(argv[1], std::atoll(argv[2]), std::atoll(argv[3]), std::atoi(argv[4]));
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.render().c_str());

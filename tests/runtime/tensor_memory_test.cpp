@@ -4,38 +4,37 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <new>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "hftrain/runtime/host_memory.h"
 #include "hftrain/runtime/translate.h"
 #include "support/catch.h"
+#include "support/skip.h"
 
 using namespace hftrain;
 using runtime::TensorMemory;
 
 namespace {
 
-// Of this process, by /proc/self/smaps: mappings with the flag "hg".
-std::vector<std::pair<uintptr_t, uintptr_t>> ranges_asked_in_huge_pages() {
-  std::vector<std::pair<uintptr_t, uintptr_t>> found;
+// By the flag "hg" of the mapping in which it lies.
+bool is_asked_in_huge_pages(uintptr_t address) {
   std::ifstream maps("/proc/self/smaps");
-  uintptr_t begin = 0, end = 0;
+  bool here = false;
   for (std::string line; std::getline(maps, line);) {
     unsigned long long from = 0, to = 0;
-    if (std::sscanf(line.c_str(), "%llx-%llx ", &from, &to) == 2) begin = from, end = to;
-    if (line.starts_with("VmFlags:") && line.find(" hg") != std::string::npos) found.emplace_back(begin, end);
+    if (std::sscanf(line.c_str(), "%llx-%llx ", &from, &to) == 2) here = from <= address && address < to;
+    if (here && line.starts_with("VmFlags:")) return line.find(" hg") != std::string::npos;
   }
-  return found;
+  return false;
 }
 
 }  // namespace
@@ -91,24 +90,29 @@ TEST_CASE("what is kept is bounded by what was in use at one time") {
   }
 }
 
-TEST_CASE("a large block begins where a huge page does, and asks for no more of them than it needs") {
+TEST_CASE("where huge pages are wanted a large block begins with one and asks for no more than it fills") {
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage"))
+    HFTRAIN_SKIP("this kernel has no huge pages");
   constexpr size_t kHuge = size_t{2} << 20, kUsed = 2 * kHuge + 4097;
-  TensorMemory memory;
+  TensorMemory memory(runtime::Pages::kHuge);
   char* block = static_cast<char*>(memory.allocate(kUsed));
-  CHECK(reinterpret_cast<uintptr_t>(block) % kHuge == TensorMemory::kAlignment);
-  const std::vector<std::pair<uintptr_t, uintptr_t>> asked = ranges_asked_in_huge_pages();
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(block) / kHuge * kHuge;
-  const auto holds = [&](uintptr_t address) {
-    return std::ranges::any_of(
-        asked, [=](const auto& range) { return range.first <= address && address < range.second; });
-  };
-  CHECK(holds(begin));
-  CHECK(holds(begin + 2 * kHuge - 1));
-  CHECK_FALSE(holds(begin + 2 * kHuge));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(block) - TensorMemory::kAlignment;
+  CHECK(begin % kHuge == 0);
+  CHECK(is_asked_in_huge_pages(begin));
+  CHECK(is_asked_in_huge_pages(begin + 2 * kHuge - 1));
+  CHECK_FALSE(is_asked_in_huge_pages(begin + 2 * kHuge));
   std::memset(block, 1, kUsed);
   memory.free(block);
   memory.give_back();
   CHECK(memory.kept() == 0);
+  CHECK_FALSE(is_asked_in_huge_pages(begin));
+}
+
+TEST_CASE("where nobody wants huge pages none are asked for") {
+  TensorMemory memory;
+  void* block = memory.allocate(size_t{8} << 20);
+  CHECK_FALSE(is_asked_in_huge_pages(reinterpret_cast<uintptr_t>(block) + (size_t{4} << 20)));
+  memory.free(block);
 }
 
 TEST_CASE("blocks may be freed by another thread than the one that took them") {
@@ -150,7 +154,7 @@ TEST_CASE("small objects that live on do not make the process grow by large bloc
 }
 
 TEST_CASE("running out of host memory is told apart from other errors of LibTorch") {
-  runtime::install_tensor_memory();
+  runtime::install_tensor_memory(runtime::Pages::kSmall);
   CHECK(at::ones({3}).sum().item<float>() == 3.0f);
   const auto too_much = [] { return at::empty({int64_t{1} << 52}, at::kFloat); };
   CHECK_THROWS_AS(too_much(), std::bad_alloc);

@@ -39,10 +39,10 @@ void* map_aligned(size_t size, size_t alignment) {
 }
 
 // Of `size` bytes, of which `used` are asked for. The header has a page of its own, so that sizes which are powers of two fill their class.
-// What lies in whole huge pages of `used` is asked for in those, which the kernel gives where it has them: memory that is read from one
-// end to the other is read half as fast again. What is beyond them would be in memory though nobody has touched it.
-void* map_block(size_t size, size_t used) {
-  const size_t huge = used / kHugePage * kHugePage;
+// With kHuge what lies in whole huge pages of `used` is asked for in those, which the kernel gives where it has them. What is beyond
+// them would be in memory though nobody has touched it.
+void* map_block(size_t size, size_t used, Pages pages) {
+  const size_t huge = pages == Pages::kHuge ? used / kHugePage * kHugePage : 0;
   void* memory = map_aligned(size + kPage, huge > 0 ? kHugePage : kPage);
   if (memory != nullptr && huge > 0) ::madvise(memory, huge, MADV_HUGEPAGE);
   return memory;
@@ -53,9 +53,9 @@ void* from_heap(size_t size) {
   return std::aligned_alloc(kStep, (size + kStep - 1) / kStep * kStep);
 }
 
-TensorMemory& tensor_memory() {
-  static auto* const memory =
-      new TensorMemory;  // tensors of other static objects may outlive any order of ends
+TensorMemory& tensor_memory(Pages pages = Pages::kSmall) {
+  // Tensors of other static objects may outlive any order of ends.
+  static auto* const memory = new TensorMemory(pages);
   return *memory;
 }
 
@@ -131,9 +131,9 @@ void* TensorMemory::take_large(size_t size, size_t used) {
     memory = first;  // freed last, so the likeliest to be in the processor's cache
     first = first->next;
     kept_ -= size;
-  } else if (memory = map_block(size, used); memory == nullptr) {
+  } else if (memory = map_block(size, used, pages_); memory == nullptr) {
     give_back_down_to(0);
-    memory = map_block(size, used);
+    memory = map_block(size, used, pages_);
   }
   if (memory != nullptr) most_in_use_ = std::max(most_in_use_, in_use_ += size);
   return memory;
@@ -152,7 +152,8 @@ void TensorMemory::give_back_down_to(size_t bytes) {
   }
 }
 
-void install_tensor_memory() {
+void install_tensor_memory(Pages pages) {
+  tensor_memory(pages);
   constexpr uint8_t kPriority = 1;                       // above LibTorch's own
   c10::SetCPUAllocator(new TensorAllocator, kPriority);  // LibTorch keeps it for ever
   // What is left for the heap are small blocks: they stay with the process, large ones that are no tensors go

@@ -14,6 +14,11 @@
 
 namespace hftrain::runtime {
 
+// Of large blocks. Memory in huge pages is read from end to end half as fast again, as a model's weights are for each token of a text. Where
+// a virtual machine gives back to its host what nobody uses they are slow to come by (1 s for 500 MB), so that a run which computes
+// more than it reads does without.
+enum class Pages { kSmall, kHuge };
+
 // Any thread may call any member.
 class TensorMemory {
  public:
@@ -23,7 +28,7 @@ class TensorMemory {
   // Blocks that are not in use are kept up to the most that was in use at one time, and this much more.
   static constexpr size_t kAlwaysKept = 64 << 20;
 
-  TensorMemory() = default;
+  explicit TensorMemory(Pages pages = Pages::kSmall) : pages_(pages) {}
   TensorMemory(const TensorMemory&) = delete;
   TensorMemory& operator=(const TensorMemory&) = delete;
   ~TensorMemory();  // all blocks must have been freed
@@ -44,6 +49,7 @@ class TensorMemory {
   void* take_large(size_t size, size_t used);
   void give_back_down_to(size_t bytes);
 
+  const Pages pages_;
   mutable std::mutex mutex_;
   std::map<size_t, Header*> free_;  // by size: the block freed last, which knows the one before
   size_t in_use_ = 0, most_in_use_ = 0, kept_ = 0;
@@ -53,8 +59,9 @@ class TensorMemory {
 size_t size_class(size_t bytes);
 
 // Makes one TensorMemory, which lives as long as the process, the allocator of all CPU tensors. Running out
-// of memory is then std::bad_alloc, recognised by its type. Call once, before the first tensor is made.
-void install_tensor_memory();
+// of memory is then std::bad_alloc, recognised by its type. Call once, before the first tensor is made; of several calls the first
+// says which pages.
+void install_tensor_memory(Pages pages);
 
 // Gives back what it keeps and nobody uses.
 void empty_tensor_memory();

@@ -79,7 +79,7 @@ WorkerContext make_worker_context(const WorkerPlace& place, const Numerics& nume
   return translate_exceptions([&] {
     check_torch_version();
     quiet_library_log();
-    install_tensor_memory();
+    install_tensor_memory(place.pages);
     set_library_environment(numerics);
     fix_thread_counts(place.threads);
     WorkerContext context;

@@ -11,6 +11,7 @@
 #include "hftrain/runtime/cuda_plugin.h"
 #include "hftrain/runtime/device_runtime.h"
 #include "hftrain/runtime/numerics.h"
+#include "hftrain/runtime/tensor_memory.h"
 
 namespace hftrain::runtime {
 
@@ -19,11 +20,12 @@ struct WorkerPlace {
   int rank = 0;
   int local_rank = 0;  // within the node
   int world_size = 1;
-  int local_world_size = 1;   // ranks on this node
-  int threads = 1;            // for the operators of this rank
-  int cuda_ordinal = -1;      // position in CUDA_VISIBLE_DEVICES; -1: the CPU
-  std::string cuda_plugin{};  // path of libhftrain_cuda.so; used only with a cuda_ordinal
-  std::string device_uuid{};  // of the GPU that the plan gives this rank; empty: any
+  int local_world_size = 1;     // ranks on this node
+  int threads = 1;              // for the operators of this rank
+  int cuda_ordinal = -1;        // position in CUDA_VISIBLE_DEVICES; -1: the CPU
+  std::string cuda_plugin{};    // path of libhftrain_cuda.so; used only with a cuda_ordinal
+  std::string device_uuid{};    // of the GPU that the plan gives this rank; empty: any
+  Pages pages = Pages::kSmall;  // of the host's tensors
 };
 
 // kEnvironment if the GPU that was opened has another UUID than the plan's: the mask or the order of devices has changed
