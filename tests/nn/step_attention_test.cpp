@@ -134,6 +134,8 @@ TEST_CASE("scores that are no numbers leave none behind") {
   step.key = step.key.clone();
   step.key.select(1, 5).fill_(std::numeric_limits<float>::quiet_NaN());
   CHECK(step.attend().isnan().all().item<bool>());
+  step.key.fill_(std::numeric_limits<float>::quiet_NaN());
+  CHECK(step.attend().isnan().all().item<bool>());
 }
 
 }  // namespace hftrain::nn

@@ -16,7 +16,7 @@ fault("heads of a step read the keys of others", S, "head / (step.heads / step.k
 fault("padding gets a share of a step's attention", S, "scores[j] = -std::numeric_limits<float>::infinity();", "scores[j] = 0;",
       tests=[ATTEND, OTHER], says=r"difference\(step\) < 2e-6")
 
-fault("a step that sees nothing is no number", S, "hidden ? 0.0F :", "false ? 0.0F :",
+fault("a step that sees nothing is no number", S, "hidden ? 0.0F :", "hidden && most > 0 ? 0.0F :",
       tests=[OTHER], says=r"difference\(step\) < 2e-6|== 0\.0F")
 
 fault("scores that are no numbers become zeros", S, "const bool hidden = std::all_of(scores, scores + count, [&](float x) { return x == most; });", "const bool hidden = true;",
@@ -26,7 +26,8 @@ fault("a bias of a step is that of its first query", "lib/hftrain/nn/attention.c
       tests=[ATTEND], says=r"difference\(step\) < 2e-6")
 
 fault("several queries behind a cache are added up at once", "lib/hftrain/nn/attention.cpp",
-      "if (mask.past > 0 && query.size(1) > 1) return attend_one_by_one(query, key, value, mask, options);", "",
+      "if (mask.past > 0 && query.size(1) > 1) return attend_one_by_one(query, key, value, mask, options);",
+      "if (mask.past < 0) return attend_one_by_one(query, key, value, mask, options);",
       tests=[ALONE], says=r"equal\(together")
 
 fault("equal scores are sorted in no order", "lib/hftrain/generation/probabilities.cpp", "for (const Placed& one : placed) moved[begin[value(one)]++] = one;",
@@ -36,7 +37,7 @@ fault("equal scores are sorted in no order", "lib/hftrain/generation/probabiliti
 fault("zeros of either sign are no equals", "lib/hftrain/generation/probabilities.cpp", "std::bit_cast<uint32_t>(score + 0.0F)", "std::bit_cast<uint32_t>(score)",
       tests=["generation: the largest scores come best first, of equal ones the earlier"], says=r"largest\(scores, count\)")
 
-fault("the last scores of a row are never chosen", "lib/hftrain/generation/probabilities.cpp", "  for (; i < scores.size(); ++i) most[0]", "  for (; i < 0; ++i) most[0]",
+fault("the last scores of a row are never chosen", "lib/hftrain/generation/probabilities.cpp", "  for (; i < scores.size(); ++i) most[0]", "  for (; i < 1; ++i) most[0]",
       tests=["generation: the largest scores come best first, of equal ones the earlier"], says=r"largest_of\(scores\)|position_of_largest")
 
 fault("a row of NaN chooses a token that there is not", "lib/hftrain/generation/probabilities.cpp", "found == scores.end() ? 0 : found - scores.begin()", "found - scores.begin()",
