@@ -216,7 +216,7 @@ fault("nobody says which variable names a cache that cannot be written to",
 fault("a cache that cannot be looked into is an empty one",
       "lib/hftrain/data/cache_entries.cpp", "if (error && error != std::errc::no_such_file_or_directory)", "if (error && tokens_folder.empty())",
       tests=["data: a cache that is not there is empty, and one that cannot be looked into is told"],
-      says=r"cannot look into")
+      says=r"list_cache\(below\)")
 
 fault("of a model that a run replaces in its folder nothing is said",
       "launcher/front/output_stage.cpp", "const bool model = storage::has_model_weights(output_dir) || storage::holds_adapter_alone(output_dir);", "const bool model = output_dir.empty();",
