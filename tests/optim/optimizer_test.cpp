@@ -12,6 +12,10 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
+#include <ATen/record_function.h>
+
+#include <set>
+#include <string_view>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
@@ -243,6 +247,35 @@ TEST_CASE("Unknown optimizers, options and values are usage errors that name wha
   CHECK_THAT(render("sgd", settings), Catch::Contains("nesterov needs momentum"));
   settings.options = {{"use_kahan_summation", "maybe"}};
   CHECK_THAT(render("adamw_anyprecision", settings), Catch::Contains("true or false"));
+}
+
+// On a GPU LibTorch's kernel refuses more than one; on the CPU it takes them, so that the calls are looked at.
+TEST_CASE("AdamW hands LibTorch's kernel parameters of one type at a time") {
+  thread_local std::vector<std::set<at::ScalarType>> calls;
+  calls.clear();
+  const auto parameter = [](at::ScalarType dtype) {
+    at::Tensor made = at::ones({4}, dtype).requires_grad_(true);
+    made.mutable_grad() = at::ones({4}, dtype);
+    return made;
+  };
+  const std::vector<at::Tensor> mixed = {parameter(at::kBFloat16), parameter(at::kDouble),
+                                         parameter(at::kBFloat16), parameter(at::kFloat)};
+  const auto optimizer = make_optimizer("adamw_torch", {{mixed, 0.1}}, {});
+  const auto watch = [](const at::RecordFunction& call) -> std::unique_ptr<at::ObserverContext> {
+    if (std::string_view(call.name()) == "aten::_fused_adamw_") {
+      std::set<at::ScalarType> types;
+      for (const at::Tensor& each : call.inputs()[0].toTensorVector()) types.insert(each.scalar_type());
+      calls.push_back(types);
+    }
+    return nullptr;
+  };
+  const at::CallbackHandle handle = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(watch).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+  optimizer->step(0.5);
+  at::removeCallback(handle);
+  CHECK(calls.size() == 2);  // of float32 on the CPU there is a loop of ours
+  for (const auto& types : calls) CHECK(types.size() == 1);
+  for (const at::Tensor& each : mixed) CHECK(each[0].item<double>() < 0.6);
 }
 
 TEST_CASE("Kahan summation lets a bfloat16 parameter move by steps below its resolution") {

@@ -37,6 +37,12 @@ TEST_CASE("every foreign exception gets the exit code of its kind") {
           throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 710, "device-side assert triggered");
         }).code() == ExitCode::kEnvironment);
   CHECK(error_of([] {
+          throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 2, "out of memory");
+        }).code() == ExitCode::kDeviceMemory);
+  CHECK(error_of([] {
+          TORCH_CHECK(false, "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`");
+        }).code() == ExitCode::kDeviceMemory);
+  CHECK(error_of([] {
           throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
         }).code() == ExitCode::kEnvironment);
   CHECK(error_of([] { throw std::runtime_error("odd"); }).code() == ExitCode::kInternal);

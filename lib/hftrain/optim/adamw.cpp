@@ -6,7 +6,9 @@
 #include <ATen/ops/_fused_adamw.h>
 
 #include <cmath>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "hftrain/optim/cpu/elementwise.h"
@@ -34,10 +36,16 @@ AdamW::AdamW(const std::string& name, std::vector<ParameterGroup> groups, const 
 }
 
 void AdamW::update(std::vector<Item>& items, double rate, double weight_decay) {
-  std::vector<Item*> here, others;
-  for (Item& item : items) (plain(item.parameter) && plain(item.gradient) ? here : others).push_back(&item);
+  std::vector<Item*> here;
+  // LibTorch's kernel takes tensors of one type and one device; an adapter in float32 may train beside a head in bfloat16.
+  std::map<std::pair<c10::DeviceType, at::ScalarType>, std::vector<Item*>> others;
+  for (Item& item : items) {
+    const at::Tensor& parameter = item.parameter;
+    const bool ours = plain(parameter) && plain(item.gradient);
+    (ours ? here : others[{parameter.device().type(), parameter.scalar_type()}]).push_back(&item);
+  }
   if (!here.empty()) sweep_all(here, rate, weight_decay);
-  if (!others.empty()) fused(others, rate, weight_decay);
+  for (const auto& [kind, alike] : others) fused(alike, rate, weight_decay);
 }
 
 std::vector<at::Tensor> AdamW::counters_of(const std::vector<Item*>& items) {

@@ -5,14 +5,17 @@
 #include <string>
 
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/runtime/worker_context.h"
 
 namespace hftrain::trainer {
 
-// Used by the thread that trains, whose operators and those of its backward passes it sees.
+// Used by the thread that trains, whose operators and those of its backward passes it sees. It waits for the device before it begins and
+// before it ends: the host is ahead of it, and what the device has still to do belongs to the updates that were begun.
 class Profile {
  public:
-  // `plan` must outlive the object.
-  Profile(const plan::RunPlan& plan, int rank) : plan_(plan), rank_(rank) {}
+  // `plan` and `context` must outlive the object.
+  Profile(const plan::RunPlan& plan, const runtime::WorkerContext& context)
+      : plan_(plan), context_(context) {}
   ~Profile();  // of a run that ended between the two: nothing is written
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
@@ -25,7 +28,7 @@ class Profile {
 
  private:
   const plan::RunPlan& plan_;
-  int rank_;
+  const runtime::WorkerContext& context_;
   bool running_ = false;
 };
 

@@ -66,7 +66,7 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
       memory_(context, plan.logging.memory_metrics),
       scaler_(make_scaler(plan)),
       losses_(context.device, plan.logging.nan_inf_filter),
-      profile_(plan, communicator.rank()) {
+      profile_(plan, context) {
   const PhaseClock::Span span = clock_.span("load");
   runtime::seed_generators(plan.seed, *context.device_runtime, context.device);
   model_ = make_model(plan, context.device);
