@@ -209,7 +209,7 @@ TEST_CASE(
     "what takes as long to foresee as to write is not foreseen, and what takes no time as far as it goes") {
   CHECK(Foresight(15).next(99, {.draft = 1.1}) == 1);
   CHECK(Foresight(15).next(99, {.draft = 0.35, .row = 0.7}) == 1);
-  CHECK(Foresight(15).next(99, {.draft = 0.6, .row = 0.03, .choice = 0.5}) == 1);
+  CHECK(Foresight(15).next(99, {.draft = 0.3, .row = 0.03, .choice = 0.9}) == 1);
   CHECK(Foresight(15).next(99, {.draft = 0, .row = 0, .choice = 0}) == 15);
 }
 

@@ -398,7 +398,7 @@ fault("use_liger_kernel false is taken without a word",
 
 fault("save_steps with another strategy is passed over",
       "lib/hftrain/arguments/rules/loop_effect_rules.cpp", 'saving.save_steps > 0 && saving.save_strategy != "steps";', 'saving.save_steps > 0 && saving.save_strategy == "never";',
-      tests=[BESIDE_OTHERS], says=r"save_steps has no effect")
+      tests=[BESIDE_OTHERS], says=r"--save_steps")
 
 fault("logging_steps is called idle where evaluations go by it, and there alone",
       "lib/hftrain/arguments/rules/loop_effect_rules.cpp", 'logging.logging_strategy != "steps" && !of_evaluation;', 'logging.logging_strategy != "steps" && of_evaluation;',
@@ -406,7 +406,7 @@ fault("logging_steps is called idle where evaluations go by it, and there alone"
 
 fault("betas of an optimizer without them are passed over",
       "lib/hftrain/arguments/rules/loop_effect_rules.cpp", 'return optim == "sgd" || optim == "adagrad" || optim == "rmsprop" || optim == "adafactor";', 'return optim == "adagrad" || optim == "adafactor";',
-      tests=[BESIDE_OTHERS], says=r"adam_beta1 and adam_beta2 have no effect")
+      tests=[BESIDE_OTHERS], says=r"--adam_beta1")
 
 fault("validation data that nobody evaluates are passed over",
       "lib/hftrain/arguments/rules/loop_effect_rules.cpp", "return !judges && (names_validation_data(o)", "return judges && (names_validation_data(o)",

@@ -53,7 +53,7 @@ fault("what was foreseen is counted as guessed",
       says=r"drafts\(\) > 0|calls\(\)\.size\(\)|spared")
 
 fault("a product with a copy has the low half of its row left out",
-      "lib/hftrain/nn/cpu/quantised_product.cpp", "_mm512_fmadd_ps(high, _mm512_set1_ps(128), low)", "_mm512_mul_ps(high, _mm512_set1_ps(128))",
+      "lib/hftrain/nn/cpu/quantised_product.cpp", "_mm512_fmadd_ps(high, _mm512_set1_ps(128), low)", "_mm512_fmadd_ps(high, _mm512_set1_ps(128), _mm512_mul_ps(low, _mm512_setzero_ps()))",
       tests=["nn: products with copies in 8 bits are near the true ones to the edges"],
       says=r"tolerance\(inner\)")
 
@@ -68,12 +68,12 @@ fault("copies are made of weights that are read in no time",
       says=r"unasked only for what takes long to read")
 
 fault("what is foreseen goes on behind the end of a text",
-      "lib/hftrain/generation/row_search.cpp", "(draft.empty() || !ending_.reached(ahead.ids, prompt))", "true",
+      "lib/hftrain/generation/row_search.cpp", "(draft.empty() || !ending_.reached(ahead.ids, prompt))", "(draft.empty() || !ending_.reached(ahead.ids, prompt) || prompt > 0)",
       tests=["generation: nothing is foreseen behind the end of a text"], says=r"drafts\(\) < end")
 
 fault("the time that choosing a token takes is not looked at",
       "lib/hftrain/generation/drafts.cpp", " + (tokens - 1) * costs.choice", "",
-      tests=["generation: what takes as long to foresee as to write is not foreseen, and what takes no time as far as it goes"], says=r"choice = 0\.5")
+      tests=["generation: what takes as long to foresee as to write is not foreseen, and what takes no time as far as it goes"], says=r"choice = 0\.9")
 
 fault("texts of large models are never foreseen unasked",
       "apps/hftrain/commands/generate_model.cpp", """? "auto" : "none";""", """? "none" : "none";""",
