@@ -93,6 +93,37 @@ TEST_CASE("cgroup v1 controllers are found under their combined and single names
   CHECK(host.available_bytes == 1500000000);
 }
 
+TEST_CASE("files that the kernel can drop from its memory are not taken from what a group has left") {
+  FakeRoot root;
+  root.file("proc/meminfo", kMeminfo).file("proc/self/cgroup", "0::/job/leaf\n");
+  root.file("sys/fs/cgroup/job/memory.max", "4000000000\n");
+  root.file("sys/fs/cgroup/job/memory.current", "3900000000\n");
+  root.file("sys/fs/cgroup/job/memory.stat",
+            "anon 500000000\nfile 3400000000\nactive_file 400000000\ninactive_file 3000000000\n");
+  CHECK(root.host().available_bytes == 3100000000);
+  // The counters are not read at one moment.
+  root.file("sys/fs/cgroup/job/memory.stat", "inactive_file 3900000001\n");
+  CHECK(root.host().available_bytes == 4000000000);
+  root.file("sys/fs/cgroup/job/memory.stat", "inactive_anon 3000000000\ninactive_file many\n");
+  CHECK(root.host().available_bytes == 100000000);
+  // Each group by what is its own.
+  root.file("sys/fs/cgroup/job/leaf/memory.max", "2000000000\n");
+  root.file("sys/fs/cgroup/job/leaf/memory.current", "1000000000\n");
+  root.file("sys/fs/cgroup/job/leaf/memory.stat", "inactive_file 900000000\n");
+  root.file("sys/fs/cgroup/job/memory.stat", "inactive_file 3000000000\n");
+  CHECK(root.host().available_bytes == 1900000000);
+}
+
+TEST_CASE("of cgroup v1 the droppable files of a group with all below it count") {
+  FakeRoot root;
+  root.file("proc/meminfo", kMeminfo).file("proc/self/cgroup", "4:memory:/docker/x\n");
+  root.file("sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes", "2000000000\n");
+  root.file("sys/fs/cgroup/memory/docker/x/memory.usage_in_bytes", "1900000000\n");
+  root.file("sys/fs/cgroup/memory/docker/x/memory.stat",
+            "inactive_file 5\nhierarchical_memory_limit 2000000000\ntotal_inactive_file 1400000000\n");
+  CHECK(root.host().available_bytes == 1500000000);
+}
+
 TEST_CASE("a v1 quota of -1 and a broken file set no limit") {
   FakeRoot root;
   root.file("proc/self/cgroup", "3:cpu:/\nnonsense\n0::/\n");

@@ -58,19 +58,34 @@ struct MemoryLimit {
   std::optional<int64_t> limit, left;
 };
 
+// Pages of files that the kernel drops before it lets a process of the group go without: what it counts as available of a machine, too.
+int64_t reclaimable(const std::string& folder, const std::string& counter) {
+  const std::vector<std::string> words =
+      split_words(read_text(folder + "/memory.stat"));  // "name bytes" lines
+  for (size_t i = 0; i + 1 < words.size(); i += 2) {
+    if (words[i] == counter) return std::max<int64_t>(0, leading_integer(words[i + 1]).value_or(0));
+  }
+  return 0;
+}
+
+// Usage is of the group with all below it, and so is `cache`.
+struct MemoryFiles {
+  const char *limit, *usage, *cache;
+};
+
 MemoryLimit memory_limit(const Cgroup& cgroup) {
   MemoryLimit result;
-  const auto look = [&](const std::vector<std::string>& folders, const char* limit_file,
-                        const char* usage_file) {
+  const auto look = [&](const std::vector<std::string>& folders, const MemoryFiles& files) {
     for (const std::string& folder : folders) {
-      const auto limit = read_integer(folder + limit_file);
+      const auto limit = read_integer(folder + files.limit);
       if (!limit || *limit >= kUnlimitedMemory) continue;
       lower(result.limit, *limit);
-      lower(result.left, std::max<int64_t>(0, *limit - read_integer(folder + usage_file).value_or(0)));
+      const int64_t used = read_integer(folder + files.usage).value_or(0) - reclaimable(folder, files.cache);
+      lower(result.left, std::max<int64_t>(0, *limit - std::max<int64_t>(0, used)));
     }
   };
-  look(cgroup.unified, "/memory.max", "/memory.current");
-  look(cgroup.memory, "/memory.limit_in_bytes", "/memory.usage_in_bytes");
+  look(cgroup.unified, {"/memory.max", "/memory.current", "inactive_file"});
+  look(cgroup.memory, {"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"});
   return result;
 }
 

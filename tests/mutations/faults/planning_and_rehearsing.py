@@ -109,3 +109,14 @@ fault("machines with any number of ranks are planned for",
       "lib/hftrain/plan/machine_spec.cpp", "gpus > kMostRanks)", "gpus > kMostRanks * kMostRanks)",
       tests=["plan: machines with more ranks than a plan can hold are refused before any of them is made"],
       says=r"102,400,000")
+
+fault("files that the kernel can drop are taken from what a container has left",
+      "lib/hftrain/machine/host_resources.cpp", " - reclaimable(folder, files.cache)", "",
+      tests=["machine: files that the kernel can drop from its memory are not taken from what a group has left",
+             "machine: of cgroup v1 the droppable files of a group with all below it count"],
+      says=r"available_bytes")
+
+fault("of cgroup v1 the files of the group alone count",
+      "lib/hftrain/machine/host_resources.cpp", '"total_inactive_file"', '"inactive_file"',
+      tests=["machine: of cgroup v1 the droppable files of a group with all below it count"],
+      says=r"available_bytes")
