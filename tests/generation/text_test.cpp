@@ -83,6 +83,14 @@ Ids bytes_of(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("copies draft unasked where weights are large and half as much again fits into memory") {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  CHECK(drafts_unasked(64 * kMiB, 96 * kMiB) == "auto");
+  CHECK(drafts_unasked(64 * kMiB, 96 * kMiB - 1) == "none");
+  CHECK(drafts_unasked(64 * kMiB - 2, 1024 * kMiB) == "none");
+  CHECK(drafts_unasked(500 * kMiB, 0) == "none");
+}
+
 TEST_CASE("characters of several tokens are shown whole") {
   const Shown result = shown(bytes_text, {}, bytes_of("a\xE2\x82\xAC\xF0\x9F\x98\x80z"));
   for (const std::string& part : result.parts) CHECK(part.find(kUnknown) == std::string::npos);

@@ -88,16 +88,14 @@ std::string dtype_of(const GenerateFlags& flags, const std::string& stored, bool
       .hint("--dtype float32");
 }
 
-// Unasked where reading the weights is what takes the time, and a quarter more fits into memory with room to spare.
 std::string drafts_of(const GenerateFlags& flags, const WritingModel& model,
                       const generation::TextSetup& setup, const plan::Topology& topology) {
-  constexpr int64_t kWorthDrafting = int64_t{64} << 20;  // bytes: beyond what caches hold
   if (why_nothing_is_drafted(model, setup) != nullptr) return "none";
   if (flags.draft_weights != "auto") return flags.draft_weights;
   int64_t bytes = 0;
   for (const architectures::ParameterSpec& spec : model.architecture->parameters().parameters)
     bytes += spec.numel() * 4;
-  return bytes >= kWorthDrafting && topology.host.available_bytes >= bytes * 3 / 2 ? "auto" : "none";
+  return generation::drafts_unasked(bytes, topology.host.available_bytes);
 }
 
 bool uses_gpu(const GenerateFlags& flags, const plan::Topology& topology) {

@@ -7,6 +7,11 @@ std::string line_of(const Json& object) {
   return object.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
+std::string drafts_unasked(int64_t weight_bytes, int64_t available_bytes) {
+  constexpr int64_t kWorthDrafting = int64_t{64} << 20;  // bytes: beyond what caches hold
+  return weight_bytes >= kWorthDrafting && available_bytes >= weight_bytes / 2 * 3 ? "auto" : "none";
+}
+
 std::string encode_setup(const TextSetup& setup) {
   return line_of({{"folder", setup.folder},
                   {"adapter", setup.adapter},

@@ -45,6 +45,10 @@ struct TextRequest {
 
 using Texts = std::vector<std::vector<GeneratedText>>;  // as generate() gives them
 
+// TextSetup::drafts where nobody asks: auto where reading the weights, so many bytes, is what takes the time, and copies of them, a
+// quarter more, fit into the memory that is available with room to spare; else none.
+std::string drafts_unasked(int64_t weight_bytes, int64_t available_bytes);
+
 // One line each, with its newline. Reading throws Json::exception for what is none.
 std::string encode_setup(const TextSetup& setup);
 TextSetup decode_setup(const Json& line);

@@ -62,8 +62,13 @@ fault("several rows are multiplied with the copies, too",
       tests=["nn: single rows take the copies while that is said, of the model's matrices alone"],
       says=r"of_two")
 
+fault("copies are made wherever there is memory for the weights alone",
+      "lib/hftrain/generation/text_protocol.cpp", "weight_bytes / 2 * 3", "weight_bytes",
+      tests=["generation: copies draft unasked where weights are large and half as much again fits into memory"],
+      says=r"none")
+
 fault("copies are made of weights that are read in no time",
-      "apps/hftrain/commands/generate_model.cpp", "int64_t{64} << 20", "int64_t{1}",
+      "lib/hftrain/generation/text_protocol.cpp", "int64_t{64} << 20", "int64_t{1}",
       tests=["runs: generation: copies of weights foresee and change no text"],
       says=r"unasked only for what takes long to read")
 
