@@ -11,6 +11,8 @@
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/print_config.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/hash.h"
 
 namespace hftrain::front {
 namespace {
@@ -123,6 +125,19 @@ Json without_free_keys(Json mapping) {
   return mapping;
 }
 
+// Behind the path of a file its content as far as trials learn by it: who edits the file changes them under the same name. What was
+// recorded with it is no path.
+Json with_content(const arguments::Flag& flag, Json value) {
+  if (flag.slot.type != arguments::Type::kMapping || !value.is_string()) return value;
+  const std::string& path = value.get_ref<const std::string&>();
+  std::error_code unreadable;  // a text too long for a path, say
+  if (!std::filesystem::is_regular_file(path, unreadable)) return value;
+  const std::string text = read_file(path, ExitCode::kUsage);
+  std::optional<Json> content = try_parse_json(text);
+  if (content && flag.name == "fsdp_config") content = without_free_keys(std::move(*content));
+  return path + " (content " + hash_bytes(content ? dump_json(*content, -1) : text) + ')';
+}
+
 }  // namespace
 
 Json common_flags(const arguments::ParseOutcome& parsed, const search::Space& space) {
@@ -157,6 +172,7 @@ Json compared_flags(Json flags) {
       if (!flags.contains(name)) continue;
       Json value = with_whole_paths(flag, std::move(flags[name]));
       if (name == "fsdp_config") value = without_free_keys(std::move(value));
+      value = with_content(flag, std::move(value));
       flags.erase(name);
       const bool empty = value.is_object() && value.empty();  // as if it had not been given
       if (decides_learning(group, flag) && !empty) flags[name] = std::move(value);

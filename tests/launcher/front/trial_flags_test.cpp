@@ -74,6 +74,30 @@ TEST_CASE("a file of trials has one name in all folders, and files of two folder
   CHECK(elsewhere["model_name_or_path"] == "model");
 }
 
+TEST_CASE("an edited file of a strategy is another flag of trials, but for its layout and what is free",
+          "[trial_flags]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "ds.json", fsdp = folder / "fsdp.json";
+  const auto with = [&](const std::string& file, const char* flag, const std::string& text) {
+    write_file_atomically(file, text);
+    return common({"--fsdp", "full_shard", flag, file}).at(flag + 2);
+  };
+  const auto deepspeed = [&](const std::string& text) {
+    write_file_atomically(path, text);
+    return common({"--deepspeed", path}).at("deepspeed");
+  };
+  const Json begun = deepspeed(R"({"zero_optimization": {"stage": 1}})");
+  CHECK(begun.get<std::string>().starts_with(path + " (content "));
+  CHECK(deepspeed("{\"zero_optimization\":\n {\"stage\": 1}}") == begun);
+  CHECK(compared_flags({{"deepspeed", begun}}) == Json({{"deepspeed", begun}}));
+  // As an earlier version has recorded it.
+  CHECK(compared_flags({{"deepspeed", path}}) == Json({{"deepspeed", begun}}));
+  CHECK(deepspeed(R"({"zero_optimization": {"stage": 2}})") != begun);
+  const Json sharded = with(fsdp, "--fsdp_config", R"({"min_num_params": 5})");
+  CHECK(with(fsdp, "--fsdp_config", R"({"min_num_params": 5, "forward_prefetch": true})") == sharded);
+  CHECK(with(fsdp, "--fsdp_config", R"({"min_num_params": 6})") != sharded);
+}
+
 TEST_CASE("what changes the speed of trials alone is none of their common flags", "[trial_flags]") {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"--dataloader_num_workers", "2"},

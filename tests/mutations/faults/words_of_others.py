@@ -139,6 +139,10 @@ fault("a search compares its files as text",
       "launcher/front/trial_flags.cpp", "if (!flag.path && !word) return value;", "if (!flag.path || !word) return value;",
       tests=["front: a file of trials has one name in all folders, and files of two folders have two"], says=r"train_file")
 
+fault("a search knows the files of strategies by their names",
+      "launcher/front/trial_flags.cpp", "value = with_content(flag, std::move(value));", "",
+      tests=["front: an edited file of a strategy is another flag of trials, but for its layout and what is free"], says=r"content")
+
 fault("a search refuses another pace",
       "launcher/front/trial_flags.cpp", '"ddp_static_graph",', "",
       tests=["front: what changes the speed of trials alone is none of their common flags"], says=r"ddp_static_graph")
