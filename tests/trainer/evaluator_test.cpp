@@ -294,8 +294,34 @@ const RankBody kUnlabelled("two ranks evaluate batches without labels", [](const
   CHECK(of_seven(0, 1).at("eval_loss").get<double>() == about(expected(tiny, {{{0, 1}, 4}, third, last})));
   // Of the whole round nothing is known.
   CHECK(of_seven(1, 1).at("eval_loss").get<double>() == about(expected(tiny, {third, last})));
-  CHECK(of_seven(2, 1).at("eval_loss").get<double>() == about(tiny.mean({6, 0})));
   CHECK_FALSE(of_seven(2, 2).contains("eval_loss"));
+});
+
+// W × own sum / sum of all, of which the entries behind the last sample are cut.
+const RankBody kUnlabelledLast("two ranks evaluate a last round without labels", [](const Rank& rank) {
+  const auto group = rank.connect();
+  TinyEvaluation tiny(*group);
+  const auto eval_loss = [&](int64_t samples, int64_t first, int64_t second) {
+    return metrics_without(tiny, samples, group->rank() == 0 ? first : second).at("eval_loss").get<double>();
+  };
+  // Rank 0 has samples 4 and 5 and no label, rank 1 has repeated samples alone, whose loss stands for nobody's.
+  CHECK(eval_loss(6, 2, 0) == about((2 * 2 * tiny.mean({2, 3}) + 2 * 0) / 6));
+  // Sample 6 counts by what rank 1 has of the round.
+  CHECK(eval_loss(7, 2, 0) == about((2 * 2 * tiny.mean({2, 3}) + 2 * 0 + 1 * 2 * tiny.mean({6, 0})) / 7));
+  CHECK(eval_loss(7, 2, 1) == about((2 * 0 + 1 * 2 * tiny.mean({6, 0})) / 3));
+});
+
+const RankBody kOwnMeans("two ranks evaluate by their own means", [](const Rank& rank) {
+  const auto group = rank.connect();
+  plan::RunPlan plan = testing::tiny_plan();
+  plan.data.even_batches = false;
+  plan.batch.average_tokens_across_devices = false;
+  TinyEvaluation tiny(*group, plan);
+  CHECK(tiny.loss_over(7) == about(expected(tiny, {{{0, 1}, 2}, {{2, 3}, 2}, {{4, 5}, 2}, {{6}, 1}})));
+  // Nobody knows the loss of what has no label.
+  const Json unlabelled = metrics_without(tiny, 7, group->rank() == 0 ? 1 : 0);
+  CHECK(unlabelled.at("eval_loss").get<double>() ==
+        about(expected(tiny, {{{2, 3}, 2}, {{4, 5}, 2}, {{6}, 1}})));
 });
 
 const RankBody kSplit("two ranks evaluate slices of batches", [](const Rank& rank) {
@@ -451,6 +477,16 @@ TEST_CASE("ranks that split batches evaluate their slices, and each sample count
 
 TEST_CASE("batches without labels have no part in the loss, whichever ranks have them", "[process]") {
   require_success(testing::run_ranks("two ranks evaluate batches without labels", 2));
+}
+
+TEST_CASE("in a last round that is cut a batch without labels has a loss of 0, not that of repeated samples",
+          "[process]") {
+  require_success(testing::run_ranks("two ranks evaluate a last round without labels", 2));
+}
+
+TEST_CASE("ranks that do not average labels across devices evaluate by the means of their batches",
+          "[process]") {
+  require_success(testing::run_ranks("two ranks evaluate by their own means", 2));
 }
 
 TEST_CASE("without even batches a rank that has no batch in the last round does not change the loss",

@@ -27,32 +27,29 @@ double rounded(double value, int digits) {
   return std::round(value * scale) / scale;
 }
 
-// Joins every rank's (mean loss, weight) pairs, all ranks having the same number: [W, batches, 2].
+// Joins what every rank has of its batches, all ranks having the same number: [W, batches, 3].
 at::Tensor gather(comm::Communicator& communicator, at::Tensor own) {
   own = own.to(communicator.device());
-  at::Tensor all = at::empty({communicator.world_size(), own.size(0), 2}, own.options());
+  at::Tensor all = at::empty({communicator.world_size(), own.size(0), own.size(1)}, own.options());
   communicator.all_gather(all, own);
   return all.cpu();
 }
 
-// Of one round, in rank order. A rank's loss is its own token sum over the mean count of the ranks that have labels, so that the
-// mean over these is the token mean. That stands for the samples of a rank without labels, too, as it does in the Trainer, where
-// such a rank has 0 and the others the more (in a last round that is cut that comes to something else there). Nothing where no rank has any.
+// Of one round, in rank order, as in the Trainer: a rank's loss is its own token sum over the mean count of the ranks that have a
+// batch, so that the mean over these is the token mean. Without a label it is 0 there, and those of the others are the more, whether
+// or not their samples are behind the last one. Nothing of a rank that has no loss, and where no rank has a label.
 std::vector<std::optional<float>> losses_of_round(const at::TensorAccessor<float, 3>& all, int64_t round) {
   const int64_t world = all.size(0);
-  const auto weight_of = [&](int64_t rank) { return static_cast<double>(all[rank][round][1]); };
-  double weights = 0, sum = 0;
-  int ranks = 0;
+  double weights = 0, ranks = 0;
   for (int64_t rank = 0; rank < world; ++rank) {
-    if (weight_of(rank) == 0) continue;
-    weights += weight_of(rank);
-    sum += weight_of(rank) * all[rank][round][0];
-    ++ranks;
+    weights += all[rank][round][1];
+    ranks += all[rank][round][2];
   }
   std::vector<std::optional<float>> losses(static_cast<size_t>(world));
-  for (int64_t rank = 0; rank < world && ranks > 0; ++rank) {
-    const double share = weight_of(rank) * ranks / weights;
-    const double loss = share > 0 ? all[rank][round][0] * share : sum / weights;
+  for (int64_t rank = 0; rank < world && weights > 0; ++rank) {
+    if (all[rank][round][2] == 0) continue;
+    const double weight = all[rank][round][1];
+    const double loss = weight > 0 ? all[rank][round][0] * (weight * ranks / weights) : 0;
     losses[static_cast<size_t>(rank)] = static_cast<float>(loss);
   }
   return losses;
@@ -230,16 +227,22 @@ Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch, at::Tensor& ou
   if (!writer_) output = std::move(made.output);
   if (!with_loss) return {};
   const auto labels = static_cast<float>(models::label_count(model_.architecture(), columns));
-  const bool weighs = models::weighs_by_labels(model_.architecture());
-  return {made.loss.item<float>(), weighs ? labels : std::min(labels, 1.0f)};
+  if (weighs_by_labels()) return {made.loss.item<float>(), labels, 1};
+  return labels == 0 ? BatchLoss() : BatchLoss{made.loss.item<float>(), 1, 1};
+}
+
+// Beside the batches of other ranks; otherwise all count alike.
+bool Evaluator::weighs_by_labels() const {
+  return models::weighs_by_labels(model_.architecture()) && plan_.batch.average_tokens_across_devices;
 }
 
 std::optional<double> Evaluator::mean_loss(const std::vector<BatchLoss>& own, int64_t samples) {
-  at::Tensor mine = at::empty({static_cast<int64_t>(own.size()), 2}, at::kFloat);
+  at::Tensor mine = at::empty({static_cast<int64_t>(own.size()), 3}, at::kFloat);
   auto rows = mine.accessor<float, 2>();
   for (int64_t i = 0; i < rows.size(0); ++i) {
     rows[i][0] = own[static_cast<size_t>(i)].mean;
     rows[i][1] = own[static_cast<size_t>(i)].weight;
+    rows[i][2] = own[static_cast<size_t>(i)].losses;
   }
   const at::Tensor all = gather(communicator_, mine);
   // A slice of a split batch counts by its samples like any batch of a rank.

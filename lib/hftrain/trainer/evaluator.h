@@ -70,10 +70,11 @@ class Evaluator {
   void rehearse(const EvaluationRequest& request);
 
  private:
-  // A loss over some tokens; of none, it does not count.
+  // Of one batch of this rank.
   struct BatchLoss {
     float mean = 0;
-    float weight = 0;  // beside those of other ranks; 0: there are no labels, or no batch
+    float weight = 0;  // beside those of other ranks; 0: there are no labels
+    float losses = 0;  // 0: none, of no batch or of one whose loss nobody knows; else 1
   };
   StopSignal collect(const EvaluationRequest& request, ScorerExchange* scorers,
                      std::vector<BatchLoss>& losses);
@@ -92,6 +93,7 @@ class Evaluator {
   LoadedBatch filler(const EvaluationRequest& request) const;
   Json speeds(const std::string& prefix, int64_t samples, double seconds) const;
   bool labelled(const models::Batch& columns) const;
+  bool weighs_by_labels() const;
   // Of the batch of this rank in a round, the first ones: the rest only fills it up.
   int64_t rows_that_count(const LoadedBatch& batch, int64_t samples, int64_t round) const;
   int64_t samples_of_round() const;
