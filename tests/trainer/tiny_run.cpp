@@ -1,5 +1,10 @@
 #include "trainer/tiny_run.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fstream>
+
 #include "hftrain/base/file.h"
 #include "hftrain/data/column_writer.h"
 #include "hftrain/runtime/worker_context.h"
@@ -55,6 +60,17 @@ plan::SplitPlan write_split(const std::string& prefix, int64_t samples) {
   return {prefix, samples, samples * kBlock, true};
 }
 
+std::vector<std::string> messages_in(const std::string& events) {
+  std::vector<std::string> messages;
+  std::ifstream file(events);
+  for (std::string line; std::getline(file, line);) {
+    const auto event = plan::decode_event(line);
+    if (event && event->kind == plan::WorkerEvent::Kind::kMessage)
+      messages.push_back(event->data.at("text").get<std::string>());
+  }
+  return messages;
+}
+
 }  // namespace
 
 int64_t token_at(int64_t sample, int64_t place) {
@@ -107,11 +123,13 @@ Seen train(const plan::RunPlan& plan, comm::Communicator& communicator,
            trainer::Extensions extensions) {
   runtime::WorkerContext context;
   context.device_runtime = runtime::make_cpu_runtime();
-  trainer::EventChannel events(FileDescriptor(), communicator.rank());
+  const FileDescriptor said(::memfd_create("events", MFD_CLOEXEC));
+  trainer::EventChannel events(FileDescriptor(::dup(said.get())), communicator.rank());
   Seen seen;
   trainer::Trainer trainer(plan, context, communicator, events, std::move(extensions));
   trainer.add_callback(std::make_unique<Recorder>(seen, std::move(at_step_end)));
   seen.outcome = trainer.run();
+  seen.messages = messages_in("/proc/self/fd/" + std::to_string(said.get()));
   return seen;
 }
 

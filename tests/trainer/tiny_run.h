@@ -56,6 +56,7 @@ struct Seen {
   int64_t steps = 0, substeps = 0, epochs = 0;
   trainer::RunOutcome outcome;
   trainer::State state;  // at the end of training
+  std::vector<std::string> messages;
 };
 
 // Trains as the plan says. `at_step_end` may change the control.

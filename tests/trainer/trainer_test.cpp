@@ -465,7 +465,62 @@ const RankBody kTrains("trains a tiny model", [](const Rank& rank) {
   check_close(seen.losses, alone.losses);
 });
 
+std::string said_of_random_numbers(const Seen& seen) {
+  std::string said;
+  for (const std::string& message : seen.messages) {
+    if (message.find("random numbers of") != std::string::npos) said += message;
+  }
+  return said;
+}
+
+// A folder as transformers' Trainer leaves it, of what a run kept for it.
+void make_trainers(const std::string& checkpoint) {
+  for (const char* ours : {"manifest.json", "hftrain_state.json", "optimizer", "rng"})
+    std::filesystem::remove_all(checkpoint + '/' + ours);
+}
+
+const RankBody kMoreRanks("more ranks go on than have saved", [](const Rank& rank) {
+  const std::string folder = Environment::of_process().get_or("TINY_FOLDER", "");
+  const auto group = rank.connect();
+  plan::RunPlan alone = tiny_plan(folder + "/rank-" + std::to_string(rank.rank()), "saved", 12);
+  alone.optimizer.name = "adamw_torch";
+  alone.saving.interval = {"steps", 2};
+  alone.saving.for_trainer = true;
+  testing::train(alone);
+  plan::RunPlan together = alone;
+  together.strategy.name = "ddp";
+  together.ranks.world_size = rank.world_size();
+  together.ranks.ranks.resize(static_cast<size_t>(rank.world_size()));
+  for (int i = 0; i < rank.world_size(); ++i) together.ranks.ranks[static_cast<size_t>(i)].rank = i;
+  together.output_dir = folder + "/out";
+  together.saving.resume_from = storage::checkpoint_path(alone.output_dir, 2);
+  const auto said = [&] { return said_of_random_numbers(testing::train(together, *group)); };
+  const std::string ours = said();
+  const bool speaks = rank.rank() == 0;
+  CHECK((ours.find("no random numbers of ranks 1 to 2, where they begin anew") != std::string::npos) ==
+        speaks);
+  CHECK(ours.empty() == !speaks);
+  // The run that they have saved together has those of all.
+  together.saving.resume_from = storage::checkpoint_path(together.output_dir, 4);
+  together.steps.max_steps = 5;
+  CHECK(said().empty());
+  // The highest rank's file is lost: nothing in the folder tells.
+  if (speaks) make_trainers(together.saving.resume_from);
+  if (speaks) std::filesystem::remove(together.saving.resume_from + "/rng_state_2.pth");
+  group->maximum(0);
+  const std::string trainers = said();
+  CHECK((trainers.find("no random numbers of rank 2, where they begin anew") != std::string::npos) == speaks);
+  CHECK((trainers.find("rng_state_<rank>.pth are lost") != std::string::npos) == speaks);
+});
+
 }  // namespace
+
+TEST_CASE("ranks whose random numbers a checkpoint does not have are told", "[process]") {
+  const TemporaryDirectory folder;
+  create_directories(folder / "out/hftrain");
+  ::setenv("TINY_FOLDER", folder.path().c_str(), 1);
+  require_success(testing::run_ranks("more ranks go on than have saved", 3));
+}
 
 TEST_CASE("ranks that accumulate have the losses of one rank with one big batch", "[process]") {
   const TemporaryDirectory folder;

@@ -17,15 +17,16 @@ fault("samples without a loss push those that fill the last round into the mean"
              "trainer: batches without labels have no part in the loss, whichever ranks have them"],
       says=r"mean\(\)|of_seven|rank")
 
-fault("a rank without labels has a loss of 0",
-      "lib/hftrain/trainer/evaluator.cpp", "all[rank][round][0] * share : sum / weights;", "all[rank][round][0] * share : 0;",
-      tests=["trainer: batches without labels have no part in the loss, whichever ranks have them"],
-      says=r"of_seven|rank")
+fault("a rank without labels has no part in its round",
+      "lib/hftrain/trainer/evaluator.cpp", "if (all[rank][round][2] == 0) continue;", "if (all[rank][round][1] == 0) continue;",
+      tests=["trainer: batches without labels have no part in the loss, whichever ranks have them",
+             "trainer: in a last round that is cut a batch without labels has a loss of 0, not that of repeated samples"],
+      says=r"of_seven|eval_loss|rank")
 
-fault("a run whose epochs end early leaves its last update as it is",
-      "lib/hftrain/trainer/training.cpp", "  if (has_work) end_before_last_step();", "  if (has_work && !finished()) end_before_last_step();",
-      tests=["trainer: where epochs end before the updates that were counted on, the last update evaluates and saves"],
-      says=r"evaluated|saved")
+fault("ranks weigh by labels although they do not average them",
+      "lib/hftrain/trainer/evaluator.cpp", " && plan_.batch.average_tokens_across_devices", "",
+      tests=["trainer: ranks that do not average labels across devices evaluate by the means of their batches"],
+      says=r"loss_over|eval_loss|rank")
 
 fault("an infinite loss is none on its way to the terminal",
       "lib/hftrain/plan/worker_protocol.cpp", "return dump_json(line, -1) + '\\n';", "return line.dump() + '\\n';",
@@ -36,6 +37,11 @@ fault("a trial does not know that it is one",
       "lib/hftrain/trainer/state_file.cpp", "    file.is_hyper_param_search = true;", "    file.is_hyper_param_search = false;",
       tests=["trainer: trainer_state.json of a search's trial says which one it is, and of any other run nothing"],
       says=r"is_hyper_param_search")
+
+fault("ranks whose random numbers nobody saved begin them anew in silence",
+      "lib/hftrain/trainer/trainer.cpp", "if (last < 0 || !speaks()) return;", "if (last < communicator_.world_size() || !speaks()) return;",
+      tests=["trainer: ranks whose random numbers a checkpoint does not have are told"],
+      says=r"speaks")
 
 fault("lost random numbers are passed over in silence",
       "lib/hftrain/interchange/trainer_folder.cpp", "if (ranks == 0) return kRandom;", 'if (ranks == 0) return "";',
