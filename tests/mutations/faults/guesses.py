@@ -81,5 +81,5 @@ fault("the time that choosing a token takes is not looked at",
       tests=["generation: what takes as long to foresee as to write is not foreseen, and what takes no time as far as it goes"], says=r"choice = 0\.9")
 
 fault("texts of large models are never foreseen unasked",
-      "apps/hftrain/commands/generate_model.cpp", """? "auto" : "none";""", """? "none" : "none";""",
+      "lib/hftrain/generation/text_protocol.cpp", """? "auto" : "none";""", """? "none" : "none";""",
       tests=["runs: generation: copies of weights foresee and change no text"], says=r"unasked of a large model")
