@@ -38,6 +38,15 @@ TEST_CASE("a restored stream goes on where it was captured, pending normal numbe
   CHECK(state.device.empty());
 }
 
+TEST_CASE("what a run on the CPU leaves behind has no streams of a GPU") {
+  const c10::Device gpu(c10::DeviceType::CUDA, 0);
+  CHECK(runtime::has_streams_of({"cpu", ""}, kCpu));
+  CHECK_FALSE(runtime::has_streams_of({"cpu", ""}, gpu));
+  CHECK(runtime::has_streams_of({"cpu", "gpu"}, gpu));
+  CHECK(runtime::has_streams_of({"cpu", "gpu"}, kCpu));
+  CHECK_FALSE(runtime::has_streams_of({"", ""}, kCpu));
+}
+
 TEST_CASE("bytes that are no random state are refused as bad data") {
   const auto device = runtime::make_cpu_runtime();
   runtime::RandomState state = runtime::capture_random_state(*device, kCpu);

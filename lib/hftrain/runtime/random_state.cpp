@@ -53,15 +53,13 @@ RandomState capture_random_state(const DeviceRuntime& runtime, c10::Device devic
   return state;
 }
 
+bool has_streams_of(const RandomState& state, c10::Device device) {
+  return !state.cpu.empty() && (device.is_cpu() || !state.device.empty());
+}
+
 void restore_random_state(const RandomState& state, const DeviceRuntime& runtime, c10::Device device) {
   set_state_bytes(at::detail::getDefaultCPUGenerator(), state.cpu, "CPU");
   if (device.is_cpu()) return;
-  if (state.device.empty()) {
-    throw Error(ExitCode::kData, "the checkpoint has no random state of a device")
-        .where("the checkpoint")
-        .why("it was written by a run on the CPU")
-        .hint("go on with --use_cpu, or start from its model with --model_name_or_path");
-  }
   set_state_bytes(runtime.generator(device), state.device, "device");
 }
 

@@ -20,8 +20,11 @@ struct RandomState {
 // draws.
 void seed_generators(uint64_t seed, const DeviceRuntime& runtime, c10::Device device);
 
+// Whether it has what a rank on `device` draws from: a run on the CPU leaves nothing for a GPU.
+bool has_streams_of(const RandomState& state, c10::Device device);
+
 RandomState capture_random_state(const DeviceRuntime& runtime, c10::Device device);
-// kData if the bytes are not a state of this kind of generator.
+// Of one that has the streams of `device`; kData if the bytes are not a state of this kind of generator.
 void restore_random_state(const RandomState& state, const DeviceRuntime& runtime, c10::Device device);
 
 }  // namespace hftrain::runtime

@@ -229,8 +229,7 @@ void Trainer::resume_all_of(const std::string& checkpoint) {
   warn_of_other_rate(saved.training_state.at("schedule"));
   scaler_.load_state(saved.training_state.at("scaler"));
   losses_.restore(saved.rank_state.loss_sum);
-  say_whose_streams_are_new(saved.rank_state.random.cpu.empty(), "as many ranks as saved it go on exactly");
-  restore_random_streams(saved.rank_state.random, saved.step);
+  restore_random_streams(saved.rank_state.random, saved.step, "");
   if (plan_.saving.restore_callbacks) restore_callbacks(saved.training_state.at("callbacks"));
 }
 
@@ -326,14 +325,9 @@ void Trainer::resume_trainers(const std::string& checkpoint) {
   if (saved.scaler)
     scaler_.load_state({{"scale", saved.scaler->scale}, {"good_updates", saved.scaler->good_updates}});
   warn_of_missing_state(saved.without_state);
-  // A Trainer without a GPU left no numbers for one.
-  const bool usable = context_.device.is_cpu() || !saved.random.device.empty();
-  const runtime::RandomState random = usable ? saved.random : runtime::RandomState();
-  say_whose_streams_are_new(
-      random.cpu.empty(),
-      "as many ranks as saved it go on exactly, on devices of the same kind; where that run had as many, the "
-      "files rng_state_<rank>.pth are lost: copy them from where the folder comes from");
-  restore_random_streams(random, state_.global_step);
+  restore_random_streams(saved.random, state_.global_step,
+                         "; where that run had as many, the files rng_state_<rank>.pth are lost: copy them "
+                         "from where the folder comes from");
 }
 
 // Of a folder without a state of ours: trainer_state.json says how far the run was. Where in the data follows from
@@ -355,8 +349,8 @@ void Trainer::take_progress_of(const std::string& checkpoint) {
   if (plan_.saving.restore_callbacks) restore_callbacks(saved.stateful_callbacks);
 }
 
-// Collective. They are new on a rank that the saved run did not have, or whose file is lost.
-void Trainer::say_whose_streams_are_new(bool own_are_new, const std::string& what_to_do) {
+// Collective.
+void Trainer::say_whose_streams_are_new(bool own_are_new, const std::string& more_to_do) {
   const int64_t world = communicator_.world_size(), rank = communicator_.rank();
   const int64_t last = communicator_.maximum(own_are_new ? rank : -1);
   const int64_t first = world - communicator_.maximum(own_are_new ? world - rank : 0);
@@ -365,13 +359,18 @@ void Trainer::say_whose_streams_are_new(bool own_are_new, const std::string& wha
                                           : "ranks " + std::to_string(first) + " to " + std::to_string(last);
   events_.message(LogLevel::kInfo, "the checkpoint has no random numbers of " + ranks +
                                        ", where they begin anew: dropout is not that of a run that never "
-                                       "stopped; " +
-                                       what_to_do);
+                                       "stopped; as many ranks as saved it go on exactly, on devices of "
+                                       "the same kind" +
+                                       more_to_do);
 }
 
-// A rank that the saved run did not have starts streams of its own from the seed, the step and its number.
-void Trainer::restore_random_streams(const runtime::RandomState& state, int64_t step) {
-  if (!state.cpu.empty()) {
+// Collective. A rank that the saved run did not have, whose file is lost, or that had no GPU there, starts streams of its own from the
+// seed, the step and its number.
+void Trainer::restore_random_streams(const runtime::RandomState& state, int64_t step,
+                                     const std::string& more_to_do) {
+  const bool saved = runtime::has_streams_of(state, context_.device);
+  say_whose_streams_are_new(!saved, more_to_do);
+  if (saved) {
     runtime::restore_random_state(state, *context_.device_runtime, context_.device);
     return;
   }

@@ -82,8 +82,8 @@ class Trainer {
   void warn_of_other_data(const std::string& saved_stream);
   void warn_of_other_rate(const Json& schedule);
   void warn_of_missing_state(const std::vector<std::string>& parameters);
-  void say_whose_streams_are_new(bool own_are_new, const std::string& what_to_do);
-  void restore_random_streams(const runtime::RandomState& state, int64_t step);
+  void say_whose_streams_are_new(bool own_are_new, const std::string& more_to_do);
+  void restore_random_streams(const runtime::RandomState& state, int64_t step, const std::string& more_to_do);
   void restore_callbacks(const Json& saved);
 
   void train();
