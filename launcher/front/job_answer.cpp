@@ -1,11 +1,13 @@
 #include "launcher/front/job_answer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <ostream>
 
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/error.h"
 #include "launcher/environments/find_membership.h"
+#include "launcher/environments/first_process.h"
 #include "launcher/front/inputs.h"
 
 namespace hftrain::front {
@@ -24,7 +26,9 @@ ExitCode refuse_once(const Error& error, const CommandContext& context) {
   // By the word alone: what has a mistake in it may not have been understood.
   const bool alone = std::ranges::find(context.arguments, "--standalone") != context.arguments.end();
   if (alone || launcher::speaks_first(context.environment)) throw Error(error);
-  return error.code();
+  constexpr std::chrono::seconds kPatience{1};  // many times what reading a command line takes
+  if (!launcher::first_process_stays(context.environment, kPatience)) return error.code();
+  throw Error(error).context("reading what " + launcher::place_in_job(context.environment) + ", was given");
 }
 
 ExitCode answer_print_config(const arguments::ParseOutcome& parsed, const CommandContext& context) {

@@ -90,11 +90,33 @@ def once(fixture, flags):
                   run.returncode == 2 and run.stderr.count("--lerning_rate") == lines, run.stderr)
             alone = call(fixture, [command, *flags, "--standalone", "--lerning_rate", "1"], told)
             check(f"{command} that is told to stand alone says it whatever its rank", alone.returncode == 2 and "--lerning_rate" in alone.stderr, alone.stderr)
+        noted = call(fixture, ["prepare", *flags, "--deepspeed", '{"zero_optimization": {"stage": 1}, "steps_per_print": 9}'], told)
+        check(f"rank {rank} says {'once' if lines else 'nothing of'} what it notes and does", noted.returncode == 0 and
+              bool(noted.stderr) == bool(lines) and noted.stderr.count("without effect here: steps_per_print") == lines, noted.stderr)
         for more in (["--json", "--dry_run"], ["--dry_run"], ["--json"]):
             prepared = call(fixture, ["prepare", *flags, *more], told)
             answers = [line for line in prepared.stdout.splitlines() if line.strip().startswith(("train:", '"train":'))]
             check(f"rank {rank} says {'once' if lines else 'nothing of'} what it prepares with {' '.join(more)}",
                   prepared.returncode == 0 and len(answers) == lines, prepared.stdout + prepared.stderr)
+
+
+def of_one_alone(fixture, flags):
+    """The first process waits for the other one, which alone was given what is wrong."""
+    port = str(free_port())
+    told = [{"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+             "MASTER_PORT": port} for rank in (0, 1)]
+    first = subprocess.Popen([HFTRAIN, *flags], env={**fixture.environment, **told[0]}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for command in ("plan", "prepare"):
+            run = call(fixture, [command, *flags, "--lerning_rate", "1"], told[1])
+            check(f"{command}: what only rank 1 was given is said by it, with its rank", run.returncode == 2 and
+                  run.stderr.count("--lerning_rate") == 1 and "while: reading what rank 1 of 2, started by " in run.stderr, run.stderr)
+            other = call(fixture, [command, *flags, "--lerning_rate", "1"], {**told[1], "MASTER_PORT": str(free_port())})
+            check(f"{command}: the first process of another job is not asked", other.returncode == 2 and not other.stderr, other.stderr)
+        check("the first process still waits", first.poll() is None, str(first.returncode))
+    finally:
+        first.kill()
+        first.wait()
 
 
 def given_port(fixture, flags):
@@ -243,6 +265,7 @@ def main():
         variables(fixture, flags)
         full(fixture, flags)
         once(fixture, flags)
+        of_one_alone(fixture, flags)
         given_port(fixture, flags)
         beside_the_first(fixture, flags)
         secret_and_token(fixture, flags)

@@ -7,6 +7,7 @@
 #include "hftrain/arguments/other_machines.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
+#include "launcher/environments/find_membership.h"
 #include "launcher/front/data_stage.h"
 #include "launcher/front/inputs.h"
 #include "launcher/front/job_answer.h"
@@ -87,9 +88,12 @@ ExitCode run_prepare(const CommandContext& context) {
         .where(parsed.origins.describe("streaming"))
         .why("a run with it reads the rows while it trains, and has no cache of them")
         .hint("leave --streaming out here, or train with it and prepare nothing");
-  reporting::Console console(context.err, console_style(parsed.arguments, context));
-  show(parsed.notes, console);
   const bool answers = answers_for_job(parsed, context.environment);
+  // The first process of each machine says what it does there: the cache may be one of its own.
+  const bool speaks = answers || launcher::speaks_first(context.environment);
+  std::ostream nowhere(nullptr);
+  reporting::Console console(speaks ? context.err : nowhere, console_style(parsed.arguments, context));
+  if (answers) show(parsed.notes, console);
   const Inputs inputs = gather_inputs(std::move(parsed), context.environment);
   const data::PrepareRequest request = prepare_request(inputs);
   if (actions.dry_run) {

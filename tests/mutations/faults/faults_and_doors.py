@@ -628,3 +628,19 @@ fault("what a leader finds when it looks at itself is told to no other node",
       "    throw;\n  }\n  const launcher::Membership membership = membership_of(inputs, context);",
       tests=["runs: two front programs on one machine train as one"],
       says=r"FAILED  a surprise on node 0 when it looks at itself", seconds=300)
+
+fault("what a process alone has wrong is said by nobody",
+      "launcher/front/job_answer.cpp", "if (!launcher::first_process_stays(context.environment, kPatience)) return error.code();",
+      "if (kPatience.count() == 1) return error.code();",
+      tests=["runs: a plan says what the run would do"],
+      says=r"what only rank 1 was given is said by it")
+
+fault("the first process of any job on the machine is asked",
+      "launcher/environments/first_process.cpp", "process->local_rank == 0 && job_words(there) == job", "process->local_rank == 0",
+      tests=["runs: a plan says what the run would do"],
+      says=r"the first process of another job is not asked")
+
+fault("prepare says its notes from every process",
+      "apps/hftrain/commands/prepare.cpp", "console(speaks ? context.err : nowhere,", "console(context.err,",
+      tests=["runs: a plan says what the run would do"],
+      says=r"rank 1 says nothing of what it notes and does")
