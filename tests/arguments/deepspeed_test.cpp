@@ -345,6 +345,18 @@ TEST_CASE("every mistake of a file is reported with its place and the nearest ke
   CHECK(contains(text, "gradient_clipping: 'much' is not a number\n  where: " + file.at("5:24")));
 }
 
+TEST_CASE("how often DeepSpeed prints is a number, or never") {
+  const auto file = [](const std::string& value) {
+    return DeepspeedFile("{\"zero_optimization\": {\"stage\": 1},\n\"steps_per_print\": " + value + "}");
+  };
+  for (const char* word : {"\"often\"", "[10]", "1.5"})
+    CHECK(contains(file(word).mistakes(), "deepspeed: steps_per_print: "));
+  CHECK(contains(file("\"often\"").mistakes(), "steps_per_print: 'often' is not a whole number\n  where: "));
+  CHECK(contains(file("100").notes(), "steps_per_print (--logging_steps decides"));
+  for (const char* fine : {"\"inf\"", "\"auto\"", "null"})
+    CHECK_FALSE(contains(file(fine).notes(), "steps_per_print"));
+}
+
 TEST_CASE("files that are no JSON, are not there, or give a key twice") {
   CHECK(contains(mistakes({"--deepspeed", "/nowhere/ds.json"}), "/nowhere/ds.json"));
   CHECK(contains(DeepspeedFile("{\"zero_optimization\": {\"stage\": 2}").mistakes(), "not valid JSON"));

@@ -231,3 +231,13 @@ fault("the commit of a worktree is not read",
       "launcher/front/run_record.cpp", "const fs::path git = elsewhere.empty() ? inside : elsewhere;", "const fs::path& git = inside;",
       tests=["front: the commit of a worktree and of a submodule is read where their .git file says"],
       says=r"git_commit\(")
+
+fault("steps_per_print may be any word",
+      "lib/hftrain/arguments/import/deepspeed_keys.cpp", '    {.name = "steps_per_print",\n     .type = Type::kInt,', '    {.name = "steps_per_print",\n     .type = Type::kText,',
+      tests=["arguments: how often DeepSpeed prints is a number, or never"],
+      says=r"steps_per_print: 'often' is not a whole number")
+
+fault("steps_per_print cannot be infinite",
+      "lib/hftrain/arguments/import/section_check.cpp", "  if (key.endless && is_infinite(written)) return;\n", "",
+      tests=["arguments: how often DeepSpeed prints is a number, or never"],
+      says=r"inf")

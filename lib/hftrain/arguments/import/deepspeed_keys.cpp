@@ -14,9 +14,10 @@ const SectionKey kTop[] = {
      .support = refused("the trainer counts the micro batches"),
      .neutral = "true"},
     {.name = "steps_per_print",
+     .type = Type::kInt,
      .support = accepted("--logging_steps decides when values are printed"),
-     .neutral = "inf",
-     .automatic = true},
+     .automatic = true,
+     .endless = true},  // as accelerate writes it
     {.name = "gradient_clipping", .type = Type::kFloat, .range = at_least(0), .automatic = true},
     {.name = "prescale_gradients",
      .type = Type::kBool,

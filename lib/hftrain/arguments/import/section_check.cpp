@@ -28,6 +28,12 @@ Json undisguised(const Json& written) {
                                                                  : written;
 }
 
+bool is_infinite(const Json& written) {
+  if (written.is_number_float()) return std::isinf(written.get<double>());
+  const std::string word = written.is_string() ? to_lower(trim(written.get<std::string>())) : "";
+  return word == "inf" || word == ".inf" || word == "infinity";
+}
+
 // The value with its key's type, or what is wrong with it.
 Result<Json> typed(const SectionKey& key, const Json& written) {
   if (key.type == Type::kList) {
@@ -100,6 +106,7 @@ void CheckedSection::check_key(const SectionKey& key, const std::string& written
                    "keep " + std::string(key.name));
   }
   places_[pointer] = section_.place(at);
+  if (key.endless && is_infinite(written)) return;
   if (key.automatic && written == "auto") return store(key, written, at, pointer);
   if (key.type == Type::kMapping) return check_section(key, written, at, pointer);
   const Result<Json> value = typed(key, written);

@@ -23,6 +23,7 @@ struct SectionKey {
   std::vector<std::string_view> words = {};
   Range range = {};
   bool automatic = false;   // "auto" may stand for the value
+  bool endless = false;     // infinity may stand for the number, as if the key were absent
   bool drops_auto = false;  // of a mapping: "auto" for any other key is as if it were absent
   std::vector<std::string_view> aliases = {};  // other spellings
   bool warned = false;                         // of an accepted key: that it does nothing is a warning
