@@ -106,11 +106,10 @@ void add_chat_facts(const arguments::ParseOutcome& parsed, const Environment& en
   take_token("eos_token", asked.eos_token, facts);
   if (const auto& path = asked.chat_template_path) {
     const arguments::ModelArguments& model = parsed.arguments.model;
-    const std::string place =
-        is_template_file(*path)
-            ? *path
-            : plan::resolve_model_folder(*path, kTemplateFlag, model.model_revision,
-                                         plan::hub_cache_folder(model.cache_dir, environment));
+    const std::string place = is_template_file(*path)
+                                  ? *path
+                                  : plan::resolve_model_folder(*path, kTemplateFlag, model.model_revision,
+                                                               plan::hub_cache(model.cache_dir, environment));
     take_template(*path, place, tokenizer, facts);
   }
   const auto end = token_named(*facts.chat, "eos_token");

@@ -174,6 +174,34 @@ def an_adapter_goes_on_from_its_folder_and_merges(fixture, folder):
     expect("not empty" in refused.stderr, "a folder that is there", refused.stderr)
 
 
+def an_adapter_merges_with_a_revision_of_its_base(fixture, folder):
+    """A base in the hub cache: the revision that the adapter names, unless another one is asked for."""
+    adapter, home = (os.path.join(folder, name) for name in ("adapter", "home"))
+    fixture.train(adapter, steps=1)
+    weights = {}
+    for revision in ("v1", "v2"):
+        snapshot = os.path.join(home, "hub", "models--org--base", "snapshots", revision)
+        shutil.copytree(fixture.base, snapshot)
+        weights[revision] = os.path.join(snapshot, "model.safetensors")
+    with open(weights["v2"], "r+b") as file:  # another number at the end of the last tensor
+        file.seek(-4, os.SEEK_END)
+        file.write(b"\0\0\x80\x3f")
+    change(adapter, "adapter_config.json", base_model_name_or_path="org/base", revision="v1")
+    fixture.environment = {**fixture.environment, "HF_HOME": home}
+
+    def merged(name, *more, expect=0):
+        out = os.path.join(folder, name)
+        said = fixture.call("checkpoint", "merge", adapter, out, *more, expect=expect).stderr
+        return said if expect else open(os.path.join(out, "model.safetensors"), "rb").read()
+    own, asked = merged("own"), merged("asked", "--model_revision", "v2")
+    expect(own == merged("same", "--model_revision", "v1") and own != asked, "the revision that was asked for wins", folder)
+    absent = merged("absent", "--model_revision", "main", expect=4)
+    expect("'org/base' is neither a folder" in absent and f"{home}/hub (by HF_HOME)" in absent, "main is a revision, too", absent)
+    change(adapter, "adapter_config.json", base_model_name_or_path=fixture.base)
+    refused = merged("folder", "--model_revision", "v1", expect=2)
+    expect("has no revisions to choose from" in refused and fixture.base in refused, "a folder has no revisions", refused)
+
+
 def a_head_is_trained_whole_beside_the_adapter(fixture, folder):
     rows = Rows(os.path.join(folder, "rows"))
     output = os.path.join(folder, "classes")
@@ -416,7 +444,8 @@ def what_cannot_be_is_refused(fixture, folder):
 
 
 SCENARIOS = [an_adapter_alone_is_trained_and_saved, every_strategy_trains_the_same_adapter, a_resumed_adapter_is_the_same_run,
-             an_adapter_goes_on_from_its_folder_and_merges, a_head_is_trained_whole_beside_the_adapter, what_the_base_lacks_is_in_the_adapter,
+             an_adapter_goes_on_from_its_folder_and_merges, an_adapter_merges_with_a_revision_of_its_base,
+             a_head_is_trained_whole_beside_the_adapter, what_the_base_lacks_is_in_the_adapter,
              a_head_of_words_over_a_bare_body_is_trained_and_saved, tied_embeddings_that_are_saved_whole_are_told_to_peft,
              whole_tensors_of_a_family_that_is_not_known_are_merged_by_name, grown_embeddings_are_merged_and_half_a_tied_matrix_is_not,
              a_square_matrix_is_merged_as_its_model_stores_it, what_cannot_be_is_refused]

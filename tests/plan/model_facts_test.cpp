@@ -113,7 +113,7 @@ TEST_CASE("an adapter's base model is of the revision that it was made beside, u
         adapter / "adapter_config.json",
         R"({"base_model_name_or_path": "org/base", "target_modules": ["c_attn"], "revision": )" + revision +
             '}');
-    return std::filesystem::path(open_folder(adapter.path(), asked, cache.path()).weights)
+    return std::filesystem::path(open_folder(adapter.path(), asked, {cache.path(), ""}).weights)
         .filename()
         .string();
   };
@@ -122,7 +122,7 @@ TEST_CASE("an adapter's base model is of the revision that it was made beside, u
   CHECK(base("\"v2\"", "main") == "c2");
   CHECK(base("\"v2\"", "c1") == "c1");
   const auto config = [&](const std::string& asked) {
-    return parse_json(open_folder(adapter.path(), asked, cache.path()).config, "config");
+    return parse_json(open_folder(adapter.path(), asked, {cache.path(), ""}).config, "config");
   };
   CHECK(config("main")["revision"] == "v2");
   CHECK(config("c1")["revision"] == "c1");
@@ -134,7 +134,7 @@ TEST_CASE("an adapter's base model is of the revision that it was made beside, u
   write_file_atomically(
       snapshot + "/adapter_config.json",
       R"({"base_model_name_or_path": "org/base", "target_modules": ["c_attn"], "revision": "v2"})");
-  CHECK(open_folder(snapshot, "c1", cache.path()).weights.ends_with("/c2"));
+  CHECK(open_folder(snapshot, "c1", {cache.path(), ""}).weights.ends_with("/c2"));
   CHECK_REFUSED(base("\"v3\"", "main"), "hftrain fetch org/base --revision v3");
   CHECK_REFUSED(base("3", "main"), "does not say which revision");
 }
@@ -146,7 +146,15 @@ TEST_CASE("a model that is nowhere names the command that would fetch it") {
   const Error error = error_of(arguments, environment_of({{"HF_HUB_CACHE", "/nowhere"}}));
   CHECK(error.code() == ExitCode::kData);
   CHECK(contains(error.render(), "hftrain fetch org/absent --revision v2"));
-  CHECK(contains(error.render(), "/nowhere"));
+  CHECK(contains(error.render(), "the cache is /nowhere (by HF_HUB_CACHE)"));
+  CHECK(contains(error_of(arguments, environment_of({{"HF_HOME", "/hf"}})).render(), "/hf/hub (by HF_HOME)"));
+  CHECK(
+      contains(error_of(arguments, environment_of({{"HOME", "/u"}})).render(),
+               "/u/.cache/huggingface/hub (no variable is set; HF_HUB_CACHE or HF_HOME names another one)"));
+  arguments.model.cache_dir = "/flag";
+  const std::string by_flag = error_of(arguments, environment_of({{"HF_HOME", "/hf"}})).render();
+  CHECK(contains(by_flag, "the cache is /flag (by --cache_dir)"));
+  CHECK(contains(by_flag, "`hftrain fetch org/absent --revision v2 --cache_dir /flag`"));
   arguments.model.model_name_or_path = "/no/such/folder";
   CHECK(contains(error_of(arguments).render(), "the folder does not exist"));
 }

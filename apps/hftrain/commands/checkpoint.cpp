@@ -29,7 +29,7 @@ constexpr const char* kCheckpointUsage =
     "usage: hftrain checkpoint verify DIR\n"
     "       hftrain checkpoint inspect DIR [--json]\n"
     "       hftrain checkpoint export DIR OUT [--max_shard_size SIZE] [--model_name_or_path MODEL]\n"
-    "       hftrain checkpoint merge DIR OUT [--max_shard_size SIZE]\n"
+    "       hftrain checkpoint merge DIR OUT [--max_shard_size SIZE] [--model_revision NAME]\n"
     "\n"
     "verify   hashes every file against the manifest; prints ok, or names the first bad file (exit code 4)\n"
     "inspect  step, plan, tensors, shapes, dtypes and shards of a checkpoint or model folder, others' too\n"
@@ -37,7 +37,9 @@ constexpr const char* kCheckpointUsage =
     "merge    an adapter and its base model in one plain transformers folder\n"
     "\n"
     "--max_shard_size      of export and merge, in KB, MB, GB or TB of 1000 (50GB)\n"
-    "--model_name_or_path  of export: whose configuration and tokenizer, where the checkpoint has none\n";
+    "--model_name_or_path  of export: whose configuration and tokenizer, where the checkpoint has none\n"
+    "--model_revision      of merge: branch, tag or commit of a base in the hub cache, instead of the "
+    "adapter's\n";
 
 // The words behind the action.
 struct CheckpointRequest {
@@ -45,6 +47,7 @@ struct CheckpointRequest {
   bool json = false;
   std::string max_shard_size = "50GB";  // as transformers 5
   std::string model;                    // a folder
+  std::string revision;                 // of an adapter's base; empty: the adapter says it
 };
 
 int64_t shard_size(const std::string& text) {
@@ -72,6 +75,9 @@ CommandOptions checkpoint_options(const std::string& action, CheckpointRequest& 
   if (action == "export")
     options.text("--model_name_or_path", request.model, "MODEL",
                  "folder whose configuration and tokenizer it gets, where the checkpoint has none");
+  if (action == "merge")
+    options.text("--model_revision", request.revision, "NAME",
+                 "branch, tag or commit of a base in the hub cache, instead of the adapter's");
   return options;
 }
 
@@ -135,8 +141,9 @@ ExitCode export_folder(const CheckpointRequest& request, std::ostream& out) {
 }
 
 ExitCode merge(const CheckpointRequest& request, const CommandContext& context) {
+  const auto revision = request.revision.empty() ? std::nullopt : std::optional(request.revision);
   const storage::ExportResult result = front::merge_adapter(
-      request.folder, request.out, shard_size(request.max_shard_size), context.environment);
+      request.folder, request.out, shard_size(request.max_shard_size), revision, context.environment);
   context.out << request.out << ": " << result.tensors << " tensors, " << format_bytes(result.bytes) << " in "
               << result.files << " files\n";
   for (const std::string& key : front::unknown_keys_of_adapter(request.folder))

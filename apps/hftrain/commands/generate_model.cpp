@@ -170,7 +170,7 @@ WritingModel open_writing_model(const GenerateFlags& flags, const Environment& e
   if (!flags.cache_dir.empty()) named.model.cache_dir = flags.cache_dir;
   WritingModel model;
   if (!flags.plugin.empty()) model.plugin = front::open_plugin(flags.plugin);
-  const std::string cache = plan::hub_cache_folder(named.model.cache_dir, environment);
+  const plan::HubCache cache = plan::hub_cache(named.model.cache_dir, environment);
   const plan::OpenedFolder opened = plan::open_folder(
       plan::resolve_model_folder(flags.model, "--model_name_or_path", flags.revision, cache), flags.revision,
       cache);

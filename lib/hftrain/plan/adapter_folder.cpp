@@ -44,7 +44,7 @@ std::string base_revision_of(const Json& config, const std::string& asked, const
       .hint("write a branch, a tag or a commit there, or null for the main one");
 }
 
-OpenedFolder open_folder(const std::string& folder, const std::string& revision, const std::string& cache) {
+OpenedFolder open_folder(const std::string& folder, const std::string& revision, const HubCache& cache) {
   const std::string path = folder + '/' + architectures::kAdapterConfigName;
   if (storage::has_model_weights(folder) || !path_exists(path)) return {.weights = folder};
   std::string text = read_file(path);

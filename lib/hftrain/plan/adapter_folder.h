@@ -6,6 +6,7 @@
 
 #include "hftrain/architectures/adapter.h"
 #include "hftrain/base/json.h"
+#include "hftrain/plan/hub_cache.h"
 
 namespace hftrain::plan {
 
@@ -24,6 +25,6 @@ std::string base_revision_of(const Json& config, const std::string& asked, const
 
 // `folder` is absolute. One that holds an adapter is opened with its base model, by path or by name in the hub cache
 // `cache`. Reads adapter_config.json only. Errors carry exit code 4.
-OpenedFolder open_folder(const std::string& folder, const std::string& revision, const std::string& cache);
+OpenedFolder open_folder(const std::string& folder, const std::string& revision, const HubCache& cache);
 
 }  // namespace hftrain::plan

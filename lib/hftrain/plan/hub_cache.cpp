@@ -13,6 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string led_there(const HubCache& cache) {
+  return cache.named_by.empty() ? "no variable is set; HF_HUB_CACHE or HF_HOME names another one"
+                                : "by " + cache.named_by;
+}
+
 }  // namespace
 
 std::string repository_folder(const std::string& cache, const std::string& name, HubKind kind) {
@@ -33,6 +38,11 @@ std::string hub_cache_folder(const std::optional<std::string>& cache_dir, const 
   if (name.empty()) return environment.get_or("HOME", "") + "/.cache/huggingface/hub";
   if (name == "HF_HOME") return value + "/hub";
   return name == "XDG_CACHE_HOME" ? value + "/huggingface/hub" : value;
+}
+
+HubCache hub_cache(const std::optional<std::string>& cache_dir, const Environment& environment) {
+  return {hub_cache_folder(cache_dir, environment),
+          cache_dir ? "--cache_dir" : hub_cache_variable(environment)};
 }
 
 bool is_hub_name(const std::string& name) {
@@ -63,20 +73,21 @@ std::optional<std::string> find_snapshot(const std::string& cache, const std::st
 }
 
 std::string resolve_model_folder(const std::string& named, const std::string& flag,
-                                 const std::string& revision, const std::string& cache) {
+                                 const std::string& revision, const HubCache& cache) {
   if (is_folder(named)) return fs::absolute(named).lexically_normal().string();
   if (!is_hub_name(named))
     throw Error(ExitCode::kData, "the folder does not exist")
         .where(flag + " " + named)
         .why("there is nothing of that name, and it is no name of the hub")
         .hint("the path of a folder, or the name of a model in the local hub cache");
-  const std::optional<std::string> snapshot = find_snapshot(cache, named, revision);
+  const std::optional<std::string> snapshot = find_snapshot(cache.folder, named, revision);
   if (snapshot) return fs::absolute(*snapshot).lexically_normal().string();
-  const std::string option = revision == "main" ? "" : " --revision " + revision;
+  std::string options = revision == "main" ? "" : " --revision " + revision;
+  if (cache.named_by == "--cache_dir") options += " --cache_dir " + cache.folder;
   throw Error(ExitCode::kData, "'" + named + "' is neither a folder nor in the local hub cache")
       .where(flag)
-      .why("the cache is " + cache + "; a run itself fetches nothing")
-      .hint("hftrain fetch " + named + option + ", or name a folder");
+      .why("the cache is " + cache.folder + " (" + led_there(cache) + "); a run itself fetches nothing")
+      .hint("`hftrain fetch " + named + options + "` puts it there; or name a folder that holds a model");
 }
 
 }  // namespace hftrain::plan

@@ -16,6 +16,13 @@ std::string hub_cache_folder(const std::optional<std::string>& cache_dir, const 
 // The variable that it goes by without a flag; empty: none is set.
 std::string hub_cache_variable(const Environment& environment);
 
+struct HubCache {
+  std::string folder;
+  std::string named_by;  // the flag or the variable that leads there; empty: the default
+};
+
+HubCache hub_cache(const std::optional<std::string>& cache_dir, const Environment& environment);
+
 // "org/name" or "name", as opposed to a path.
 bool is_hub_name(const std::string& name);
 
@@ -32,8 +39,8 @@ std::optional<std::string> find_snapshot(const std::string& cache, const std::st
                                          const std::string& revision, HubKind kind = HubKind::kModel);
 
 // `named` as an absolute folder: a folder of that name, else a snapshot in the cache. The error (exit code 4)
-// names `flag` and the command that would fill the cache.
+// names `flag`, the cache, what leads there and the command that would fill it.
 std::string resolve_model_folder(const std::string& named, const std::string& flag,
-                                 const std::string& revision, const std::string& cache);
+                                 const std::string& revision, const HubCache& cache);
 
 }  // namespace hftrain::plan

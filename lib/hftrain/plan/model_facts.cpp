@@ -30,7 +30,7 @@ bool ends_with(const std::string& text, const std::string& end) {
 
 // config_name may also be the file itself.
 std::string config_path(const std::string& named, const std::string& flag,
-                        const arguments::ModelArguments& model, const std::string& cache) {
+                        const arguments::ModelArguments& model, const HubCache& cache) {
   if (ends_with(named, ".json")) return named;
   return resolve_model_folder(named, flag, model.model_revision, cache) + "/config.json";
 }
@@ -128,7 +128,7 @@ void take_labels(const std::string& adapter_folder, Json& config) {
   }
 }
 
-void load_model(const arguments::ModelArguments& model, const std::string& cache, FilesNeeded needed,
+void load_model(const arguments::ModelArguments& model, const HubCache& cache, FilesNeeded needed,
                 architectures::Head head, ModelFacts& facts) {
   if (model.model_name_or_path) {
     facts.source_folder =
@@ -170,8 +170,7 @@ void load_model(const arguments::ModelArguments& model, const std::string& cache
 }
 
 // Of the flag, else of the model's folder, where config.json may stand for it.
-void load_generation_config(const arguments::Arguments& arguments, const std::string& cache,
-                            ModelFacts& facts) {
+void load_generation_config(const arguments::Arguments& arguments, const HubCache& cache, ModelFacts& facts) {
   const std::optional<std::string>& named = arguments.evaluation.generation_config;
   std::string path = facts.source_folder + "/generation_config.json";
   if (named) {
@@ -231,7 +230,7 @@ void load_tokenizer_config(ModelFacts& facts) {
   facts.tokenizer_max_length = static_cast<int64_t>(number);
 }
 
-void load_tokenizer(const arguments::Arguments& arguments, const std::string& cache, FilesNeeded needed,
+void load_tokenizer(const arguments::Arguments& arguments, const HubCache& cache, FilesNeeded needed,
                     ModelFacts& facts) {
   const arguments::ModelArguments& model = arguments.model;
   if (!model.tokenizer_name && !model.model_name_or_path) {
@@ -263,7 +262,7 @@ void load_tokenizer(const arguments::Arguments& arguments, const std::string& ca
 }
 
 // The model's own may be missing.
-void load_preprocessor(const arguments::ModelArguments& model, const std::string& cache, ModelFacts& facts) {
+void load_preprocessor(const arguments::ModelArguments& model, const HubCache& cache, ModelFacts& facts) {
   const std::optional<std::string>& named = model.image_processor_name;
   const std::string folder =
       named ? resolve_model_folder(*named, "--image_processor_name", model.model_revision, cache)
@@ -278,7 +277,7 @@ void load_preprocessor(const arguments::ModelArguments& model, const std::string
 
 ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environment& environment,
                             FilesNeeded needed, architectures::Head head) {
-  const std::string cache = hub_cache_folder(arguments.model.cache_dir, environment);
+  const HubCache cache = hub_cache(arguments.model.cache_dir, environment);
   ModelFacts facts;
   load_model(arguments.model, cache, needed, head, facts);
   if (arguments.adapter.use_peft && !facts.adapter)

@@ -86,3 +86,13 @@ fault("a GLUE task takes the order of the data for a model that has its labels",
       "lib/hftrain/tasks/text_classification.cpp", "found->in_order_of(of_model).to_json_value()", "found->to_json_value()",
       tests=["tasks: a GLUE task keeps the numbers of a model that has its labels, and no other run does"],
       says=r"labels_of")
+
+fault("merge goes by the adapter's revision whatever is asked for",
+      "launcher/front/adapter_merge.cpp", "revision ? *revision : plan::base_revision_of(", "plan::base_revision_of(",
+      tests=["runs: adapters: an adapter merges with a revision of its base"],
+      says=r"the revision that was asked for wins")
+
+fault("what leads to the hub cache is not said",
+      "lib/hftrain/plan/hub_cache.cpp", ': "by " + cache.named_by;', ': "by somebody";',
+      tests=["plan: a model that is nowhere names the command that would fetch it"],
+      says=r"by HF_HUB_CACHE")
