@@ -225,9 +225,8 @@ std::vector<std::pair<std::string, std::string>> paths_that_are_read(
 
 // The flag that was given in the place of `flag`, which it has filled in: a folder of images, or a data set with its files.
 std::string given_instead(const std::string& flag, const arguments::ParseOutcome& parsed) {
-  constexpr std::string_view kFilledIn = "from ";
-  const std::string& origin = parsed.origins.of(flag);
-  if (origin.starts_with(kFilledIn)) return origin.substr(kFilledIn.size());
+  const std::string filled_in_by = parsed.origins.filled_in_by(flag);
+  if (!filled_in_by.empty()) return filled_in_by;
   return flag.ends_with("_file") && parsed.arguments.data.dataset_name ? "dataset_name" : flag;
 }
 

@@ -150,14 +150,14 @@ bool counts_hosts(const arguments::LaunchArguments& launch, const arguments::Ori
 std::optional<std::string> take_from_hosts(const std::vector<Host>& hosts, arguments::LaunchArguments& launch,
                                            arguments::Origins& origins) {
   const auto machines = static_cast<int64_t>(hosts.size());
-  const std::string origin = "from hostfile";
+  constexpr const char* kHosts = "hostfile";
   if (!origins.is_given("nnodes")) {
     launch.nnodes = std::to_string(machines);
-    origins.set("nnodes", origin);
+    origins.set_filled_in("nnodes", kHosts);
   }
   if (!origins.is_given("master_addr") && machines > 1) {
     launch.master_addr = hosts.front().name;
-    origins.set("master_addr", origin);
+    origins.set_filled_in("master_addr", kHosts);
   }
   if (launch.node_rank >= machines)
     throw Error(ExitCode::kUsage,
@@ -169,7 +169,7 @@ std::optional<std::string> take_from_hosts(const std::vector<Host>& hosts, argum
   if (here.chosen) check_chosen_slots(here, launch, origins);
   if (!launch.nproc_per_node || here.chosen) {
     launch.nproc_per_node = std::to_string(here.slots.size());
-    origins.set("nproc_per_node", origin);
+    origins.set_filled_in("nproc_per_node", kHosts);
   }
   return here.chosen ? std::optional(mask_of(here)) : std::nullopt;
 }

@@ -192,6 +192,18 @@ TEST_CASE("up to transformers 4.57 a run without a name has that of its folder")
   CHECK(parse({"--hf_compat", "4.57"}).origins.of("run_name") == "from output_dir");
 }
 
+TEST_CASE("what a rule has filled in is known as such, not by the words of its origin") {
+  Origins origins;
+  origins.set_filled_in("run_name", "output_dir");
+  CHECK(origins.of("run_name") == "from output_dir");
+  CHECK(origins.filled_in_by("run_name") == "output_dir");
+  CHECK_FALSE(origins.is_given("run_name"));
+  CHECK_FALSE(origins.is_default("run_name"));
+  origins.set("run_name", "from output_dir:3:7");  // a file of that name
+  CHECK(origins.filled_in_by("run_name").empty());
+  CHECK(origins.is_given("run_name"));
+}
+
 TEST_CASE("an old and a new name that disagree are an error, except where the old one wins") {
   CHECK(contains(mistakes({"--warmup_steps", "10", "--warmup_ratio", "0.1"}),
                  "--warmup_steps and --warmup_ratio say two different things"));

@@ -63,7 +63,7 @@ void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems) {
     for (const OlderDefault& older : row.older) {
       if (older.given.is_null() || is_newer(*release, older.last)) continue;
       flag_table().named(row.flag).slot.set(outcome.arguments, older.given);
-      outcome.origins.set(flag, "from hf_compat " + *asked);
+      outcome.origins.set_filled_in(flag, "hf_compat " + *asked);
       break;
     }
   }

@@ -205,7 +205,7 @@ class Derivation {
   }
 
   void from(const std::string& flag, const std::string& other) {
-    outcome_.origins.set(flag, "from " + other);
+    outcome_.origins.set_filled_in(flag, other);
   }
 
   void note(std::string what, std::string why, std::string hint = "") {

@@ -200,7 +200,17 @@ const std::string& Origins::of(const std::string& flag) const {
 }
 
 bool Origins::is_given(const std::string& flag) const {
-  return !is_default(flag) && of(flag).rfind("from ", 0) != 0;
+  return !is_default(flag) && !filled_in_.contains(flag);
+}
+
+std::string Origins::filled_in_by(const std::string& flag) const {
+  const auto found = filled_in_.find(flag);
+  return found == filled_in_.end() ? "" : found->second;
+}
+
+void Origins::set_filled_in(const std::string& flag, const std::string& by) {
+  set(flag, "from " + by);
+  filled_in_[flag] = by;
 }
 
 bool Origins::is_chosen(const std::string& flag) const {
@@ -210,6 +220,7 @@ bool Origins::is_chosen(const std::string& flag) const {
 void Origins::set(const std::string& flag, std::string origin) {
   by_flag_[flag] = std::move(origin);
   repeated_.erase(flag);
+  filled_in_.erase(flag);
 }
 
 void Origins::set_repeated(const std::string& flag, std::string origin) {

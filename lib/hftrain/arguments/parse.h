@@ -23,16 +23,20 @@ class Origins {
   bool is_default(const std::string& flag) const { return by_flag_.count(flag) == 0; }
   // The user gave it, rather than a rule.
   bool is_given(const std::string& flag) const;
+  // What a rule filled it in by, mostly another flag; empty: none did.
+  std::string filled_in_by(const std::string& flag) const;
   // The user gave it or a rule filled it in, other than by a configuration file that repeats the default, as
   // those of --print_config do.
   bool is_chosen(const std::string& flag) const;
   void set(const std::string& flag, std::string origin);
-  void set_repeated(const std::string& flag, std::string origin);  // of a file that says the default
+  void set_filled_in(const std::string& flag, const std::string& by);  // a rule did
+  void set_repeated(const std::string& flag, std::string origin);      // of a file that says the default
   // For messages: "--seed" or "seed (run.yaml:3:7)".
   std::string describe(const std::string& flag) const;
 
  private:
   std::map<std::string, std::string> by_flag_;
+  std::map<std::string, std::string> filled_in_;  // by a rule
   std::set<std::string> repeated_;
 };
 

@@ -240,7 +240,7 @@ TEST_CASE(
   told(" (--train_file)");
   origins.set("train_file", "run.yaml:3:7");
   told(" (train_file of run.yaml:3:7)");
-  origins.set("train_file", "from train_dir");
+  origins.set_filled_in("train_file", "train_dir");
   origins.set("train_dir", "--train_dir");
   told(" (--train_dir)");
   origins = {};

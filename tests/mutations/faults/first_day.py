@@ -187,6 +187,11 @@ fault("a default that says more than silence is printed as if it were given",
              "plan: what print_config prints of every file in configs/ is read back as the same plan"],
       says=r"hostfile|second\.")
 
+fault("what a rule has filled in stays so when somebody says it",
+      "lib/hftrain/arguments/parse.cpp", "  filled_in_.erase(flag);\n", "",
+      tests=["arguments: what a rule has filled in is known as such, not by the words of its origin"],
+      says=r"filled_in_by|is_given")
+
 fault("what was given at its default is left out of the short form",
       "lib/hftrain/arguments/print_config.cpp", "flag.when_given || entry.value != flag.default_value() ||",
       "entry.value != flag.default_value() ||",
