@@ -260,6 +260,8 @@ def a_chat_follows_the_template(writer, place):
     piped = writer.generate(*flags, model=model, stdin="hello\nand now?\n").stdout
     expect(piped == f"{first}\n{second}\n", "answers alone are printed", piped)
     expect(writer.generate(*flags, "--prompt", "hello", "and now?", model=model).stdout == piped, "turns from words", piped)
+    unasked = writer.generate("--chat", "--system", "be kind", "--prompt", "hello", model=model).stdout
+    expect(unasked.startswith(first), "an answer goes as far as the model's positions where nobody says how far", unasked)
     own = os.path.join(place, "own.jinja")
     with open(own, "w") as file:
         file.write("{{ messages[0].content }}")

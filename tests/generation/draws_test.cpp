@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "hftrain/base/error.h"
 #include "support/catch.h"
 
 namespace hftrain::generation {
@@ -31,6 +32,22 @@ TEST_CASE("tokens are drawn by their probabilities") {
     ++counts[draw_token(kScores, {.seed = 1, .text = static_cast<uint64_t>(i)})];
   for (size_t token = 0; token < kScores.size(); ++token)
     check_share(counts[static_cast<int64_t>(token)], probability(token));
+}
+
+TEST_CASE("nothing is drawn where every token is forbidden or a score is infinite") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const std::vector<float>& scores :
+       {std::vector<float>(3, -infinity), std::vector<float>{0, infinity}}) {
+    for (const bool several : {false, true}) {
+      try {
+        several ? static_cast<void>(draw_without_replacement(scores, 1, {}))
+                : static_cast<void>(draw_token(scores, {}));
+        FAIL("a token was drawn");
+      } catch (const Error& error) {
+        CHECK(error.code() == ExitCode::kData);
+      }
+    }
+  }
 }
 
 TEST_CASE("drawing without putting back gives the same first token and none twice") {

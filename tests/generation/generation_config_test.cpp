@@ -62,6 +62,8 @@ TEST_CASE("mistakes in a generation config are told together") {
     INFO(part);
     CHECK(all.find(part) != std::string::npos);
   }
+  for (const char* vanishing : {"temperature", "repetition_penalty"})  // 0 in float32
+    CHECK(refusal("{\"" + std::string(vanishing) + "\": 1e-50}").find("above 0") != std::string::npos);
   CHECK(refusal(R"({"num_return_sequences": 3, "num_beams": 2})").find("num_beams texts: 2") !=
         std::string::npos);
   CHECK(refusal(R"({"num_return_sequences": 3, "do_sample": true})").empty());

@@ -81,9 +81,21 @@ void print_texts(const Session& session, const WrittenPrompt& prompt) {
   session.out.flush();
 }
 
+// Of a chat, where nothing says how long an answer to that many tokens may be: as far as the model's positions reach.
+int64_t longest_answer(const WritingModel& model, size_t asked) {
+  constexpr int64_t kAnswerTokens = 1024;
+  const int64_t left = model.config.positions - static_cast<int64_t>(asked);
+  if (left > 0) return std::min(kAnswerTokens, left);
+  // Of a model that has learned its positions the text itself is too long, which is told.
+  return model.architecture->learned_positions() ? 1 : kAnswerTokens;
+}
+
 void write_batch(const Session& session, std::span<WrittenPrompt> batch) {
   TextRequest request = session.request();
   for (const WrittenPrompt& each : batch) request.prompts.push_back(each.prompt);
+  const bool has_length = session.model.config.max_new_tokens || session.model.config.max_length;
+  if (session.flags.chat && !has_length)
+    request.settings["max_new_tokens"] = longest_answer(session.model, batch.front().prompt.ids.size());
   StreamedBatch shown(session.model, session.out, session.context.out_is_terminal, batch.size());
   generation::Texts texts =
       session.worker.write(request, [&](size_t prompt, int64_t id) { shown.add(prompt, id); });

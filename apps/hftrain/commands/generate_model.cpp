@@ -24,8 +24,6 @@ using architectures::Head;
 using generation::Ids;
 using tokenizer::TokenId;
 
-constexpr int64_t kAnswerTokens = 1024;  // of a chat, where nothing says how long answers may be
-
 // A class that is not known, a body alone among them, is opened as the kind of model that its config describes.
 Head head_of(const Json& config) {
   if (const auto head = Architecture::head_of(config)) return *head;
@@ -56,9 +54,6 @@ void require_family_of(const plan::PluginPlan& plugin, const Architecture& archi
 Json with_flags(const Json& of_folder, const GenerateFlags& flags) {
   Json merged = of_folder;
   for (const auto& [key, value] : flags.settings.items()) merged[key] = value;
-  const bool has_length =
-      !merged.value("max_new_tokens", Json()).is_null() || !merged.value("max_length", Json()).is_null();
-  if (flags.chat && !has_length) merged["max_new_tokens"] = kAnswerTokens;
   return merged;
 }
 

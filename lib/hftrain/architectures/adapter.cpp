@@ -113,7 +113,7 @@ Error trained_apart(const TiedParameter& tied) {
   return Error(ExitCode::kData, "the adapter has two matrices where the model has one")
       .where("modules_to_save of the adapter")
       .why("'" + tied.parameter + "' is '" + tied.alias + "', too, and peft trained a copy of the one and " +
-           "left the other as it was: ensure_weight_tying of its config is false")
+           "left the other as it was: its config has no ensure_weight_tying that is true")
       .hint("merge it by peft's merge_and_unload() into a model whose tie_word_embeddings is false, " +
             std::string("or train it with ensure_weight_tying"));
 }

@@ -18,7 +18,7 @@ struct DrawKey {
 // In (0, 1), never an end of it.
 double uniform(const DrawKey& key);
 
-// A token drawn by softmax(scores); −∞ is never drawn. At least one score must be finite.
+// A token drawn by softmax(scores); −∞ is never drawn. Where none is finite, or one is ∞, an Error (exit code 4), as below.
 int64_t draw_token(std::span<const float> scores, const DrawKey& key);
 
 // `count` positions drawn by softmax(scores) without putting back, in the order of drawing (the largest of scores plus

@@ -30,8 +30,9 @@ struct Bounds {
 double number(const Json& value, const Bounds& bounds) {
   if (!value.is_number()) throw Mistake{"it must be a number"};
   const auto given = value.get<double>();
+  const auto acts = static_cast<float>(given);  // as scores are
   if (std::isfinite(given) && given <= bounds.most &&
-      (bounds.open ? given > bounds.least : given >= bounds.least))
+      (bounds.open ? acts > bounds.least : given >= bounds.least))
     return given;
   const std::string least = Json(bounds.least).dump();
   std::string range = bounds.open ? "above " + least : least + " or more";

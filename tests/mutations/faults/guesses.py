@@ -74,7 +74,7 @@ fault("copies are made of weights that are read in no time",
 
 fault("what is foreseen goes on behind the end of a text",
       "lib/hftrain/generation/row_search.cpp", "(draft.empty() || !ending_.reached(ahead.ids, prompt))", "(draft.empty() || !ending_.reached(ahead.ids, prompt) || prompt > 0)",
-      tests=["generation: nothing is foreseen behind the end of a text"], says=r"drafts\(\) < end")
+      tests=["generation: nothing is foreseen behind the end of a text"], says=r"longest\(\) <= 2")
 
 fault("the time that choosing a token takes is not looked at",
       "lib/hftrain/generation/drafts.cpp", " + (tokens - 1) * costs.choice", "",

@@ -48,3 +48,15 @@ fault("a block in huge pages has more of them than it fills", "lib/hftrain/runti
 
 fault("every process asks for huge pages", "lib/hftrain/runtime/tensor_memory.cpp", "pages == Pages::kHuge ? used", "pages != Pages{7} ? used",
       tests=["runtime: where nobody wants huge pages none are asked for"], says=r"is_asked_in_huge_pages")
+
+fault("a token is drawn though all are forbidden", "lib/hftrain/generation/draws.cpp", "if (std::isfinite(most)) return;", "if (std::isfinite(most) || most < 0) return;",
+      tests=["generation: nothing is drawn where every token is forbidden or a score is infinite"], says=r"a token was drawn")
+
+fault("a temperature that is 0 in float32 is taken", "lib/hftrain/generation/generation_config_json.cpp", "bounds.open ? acts > bounds.least", "bounds.open ? given > bounds.least",
+      tests=["generation: mistakes in a generation config are told together"], says=r"vanishing|no mistake|refusal|unexpected")
+
+fault("a chat asks for more tokens than the model has positions", "apps/hftrain/commands/generate.cpp", "if (left > 0) return std::min(kAnswerTokens, left);", "if (left > 0) return kAnswerTokens;",
+      tests=["runs: generation: a chat follows the template"], says=r"ended with 4|exit|too long")
+
+fault("an adapter of an older peft is taken to tie matrices", "lib/hftrain/architectures/adapter_config.cpp", 'config.contains("peft_version"), origin', "true, origin",
+      tests=["runs: adapters: tied embeddings that are saved whole are told to peft"], says=r"older|ended with 0")
