@@ -1,5 +1,7 @@
 """Steps that disturb a run, and look at what it holds of the device."""
 import contextlib
+import json
+import math
 import os
 import signal
 import subprocess
@@ -7,6 +9,7 @@ import time
 
 from runs import HFTRAIN
 
+ROWS = 400  # of the 412 that the sample text gives: a batch has no more rows than the data
 UPDATES = 8  # before a run is disturbed: in the first ones a rank may be silent for minutes, as on a device that compiles
 
 
@@ -14,13 +17,40 @@ def faults(trial, options):
     """a rank that is killed or stopped, a run that the user stops, and a batch that does not fit"""
     for name, number, expected, words in (("kill -9 of a rank", signal.SIGKILL, 9, "rank 0"), ("SIGSTOP of a rank", signal.SIGSTOP, 9, "rank 0"),
                                           ("Ctrl-C", signal.SIGINT, 130, "")):
+        if trial.has(name):
+            continue
         code, said = struck(trial, name.replace(" ", "-"), number)
         trial.row(name, code == expected and words in said, f"ended with {code}: {said}")
+    if not trial.has("out of memory"):
+        out_of_memory(trial)
+
+
+def out_of_memory(trial):
+    """A model whose state fits and whose activations cannot: a state that does not fit is refused before the device is touched."""
     if not trial.on_gpu:
+        for gib in (80, 141):
+            too_deep(trial, gib * 2**30)
         return trial.skip("out of memory", "it needs a GPU")
-    run = trial.train("too-large", "--max_steps", 2, "--save_strategy", "no", "--per_device_train_batch_size", 10**6,
-                      "--config_overrides", "n_layer=2,n_head=2,n_embd=1024,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0", expect=5)
-    trial.row("out of memory", True, "ended with 5: " + run.result.stderr.strip().splitlines()[0])
+    flags = too_deep(trial, json.loads(trial.call("devices", "--json").stdout)["devices"][0]["total_bytes"])
+    said = trial.train("too-large", *flags, expect=5).result.stderr.splitlines()
+    error = next((line for line in said if line.startswith("error")), "no error")
+    trial.row("out of memory", "the device is out of memory" in error, "ended with 5: " + error)
+
+
+def deep(layers):
+    """Many layers of small matrices: much to keep for the backward pass for each weight, and quickly made."""
+    return ["--max_steps", 2, "--save_strategy", "no", "--per_device_train_batch_size", ROWS, "--config_overrides",
+            f"n_layer={layers},n_head=4,n_embd=256,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0"]
+
+
+def too_deep(trial, card):
+    """The flags of a model that is planned to need twice the memory of the card; a row says what the plan has."""
+    flags = deep(math.ceil(2 * card / (trial.planned(*deep(100))["activations"] / 100)))
+    memory = trial.planned(*flags)
+    state = sum(memory[part] for part in ("parameters", "gradients", "optimizer"))
+    trial.row(f"a plan beyond {card / 2**30:.0f} GiB", memory["total"] > 1.8 * card and state < card / 4,
+              f"{memory['total'] / 2**30:.0f} GiB, of which {state / 2**30:.1f} GiB are state")
+    return flags
 
 
 def children_of(pid):

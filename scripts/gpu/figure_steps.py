@@ -12,6 +12,8 @@ def families(trial, options):
     """four updates of every family with every head, beside the CPU's"""
     for family in options.families or FAMILIES:
         for task in FAMILIES[family][3].split():
+            if trial.has(f"{family}, {task}"):
+                continue
             place = os.path.join(trial.folder, f"{family}-{task}")
             beside = trial.data().trained(family, task, place + "-cpu", on_cpu=True)
             found = trial.data().trained(family, task, place, on_cpu=not trial.on_gpu)
@@ -26,7 +28,7 @@ def strategies(trial, options):
     steps = ["--max_steps", 20, "--save_strategy", "no", "--max_grad_norm", 0.5, "--gradient_accumulation_steps", 2]
     base = trial.train("plain", *steps)
     for name, flags in STRATEGIES.items():
-        if name in ("ddp", "hybrid"):
+        if name in ("ddp", "hybrid") or trial.has(name):
             continue
         run = trial.train(name, *steps, *flags("GPT2Block", 1))
         losses, norms = (apart(run.figures(key), base.figures(key)) for key in ("loss", "grad_norm"))

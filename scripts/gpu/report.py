@@ -15,6 +15,9 @@ def write_report(out, names, device):
     missing = [name for name in names if name not in [step["step"] for step in steps]]
     if missing:
         lines += ["Not run: " + ", ".join(missing) + ".", ""]
+    cut = [step["step"] for step in steps if not step["whole"]]
+    if cut:
+        lines += ["Cut short, the same command goes on: " + ", ".join(cut) + ".", ""]
     for step in steps:
         lines += [f"## {step['step']} ({step['seconds']:.0f} s)", "", "| | | |", "|---|---|---|"]
         lines += ["| {name} | {verdict} | {figure} |".format(**{key: cell(text) for key, text in row.items()}) for row in step["rows"]]

@@ -1,11 +1,14 @@
 """The steps of the day. Each takes a Trial and the options, and leaves rows; its first line says what it shows."""
 import json
 import os
+import re
 import subprocess
 
 from fault_steps import contexts, faults
 from figure_steps import families, going_on, precision, strategies
 from speed_steps import memory, peers, speed
+
+SKIPPED = 77  # the exit status of a program of tests that could not run one
 
 
 def machine(trial, options):
@@ -25,11 +28,22 @@ def kernels(trial, options):
         return trial.skip("operators", "they need a GPU")
     if not program.exists():
         return trial.row("operators", False, f"{program} is not there; scripts/gpu/pack brings it")
-    libraries = f"{trial.tree / 'lib'}:{trial.tree / 'lib' / 'torch'}"
+    # Before what is there, by which the driver's own may be found.
+    libraries = ":".join(filter(None, [f"{trial.tree / 'lib'}", f"{trial.tree / 'lib' / 'torch'}", os.environ.get("LD_LIBRARY_PATH")]))
     for name, tag in (("operators", "[gpu]"), ("a poisoned kernel", "[.poisoned]")):
+        if trial.has(name):
+            continue
         result = subprocess.run([program, tag], text=True, capture_output=True, timeout=trial.seconds_left(),
                                 env={**os.environ, "HFTRAIN_BINARY_DIR": str(trial.tree), "LD_LIBRARY_PATH": libraries})
-        trial.row(name, result.returncode == 0, result.stdout.strip().splitlines()[-1] if result.stdout else result.stderr[-300:])
+        trial.row(name, result.returncode == 0, outcome(result))
+
+
+def outcome(result):
+    """What a program of tests says of itself; of one that skips, why."""
+    if result.returncode == SKIPPED:
+        reasons = re.findall(r"^SKIPPED: (.*)", result.stdout, re.M)
+        return f"skipped: {reasons[0] if reasons else 'no reason given'}"
+    return result.stdout.strip().splitlines()[-1] if result.stdout.strip() else result.stderr[-300:]
 
 
 STEPS = {step.__name__.replace("_", "-"): step

@@ -1,4 +1,5 @@
 """A step's folder, its rows, and training runs on the device that is tried or on the CPU beside it."""
+import json
 import math
 import os
 import subprocess
@@ -10,9 +11,10 @@ from strategies_agree import parameters_of
 
 
 class Trial:
-    def __init__(self, folder, tree, device, deadline):
+    def __init__(self, folder, tree, device, deadline, rows=(), kept=None, save=lambda: None):
+        """`rows` and `kept` are what a step that was cut short had come to; `save` is called whenever there is more."""
         self.folder, self.tree, self.device, self.deadline = folder, tree, device, deadline
-        self.rows = []
+        self.rows, self.kept, self.save = list(rows), dict(kept or {}), save
         self._data = None
 
     @property
@@ -21,7 +23,21 @@ class Trial:
 
     def row(self, name, good, figure):
         """`good`: true, false, or None for what was not tried or is a figure alone."""
+        self.rows = [row for row in self.rows if row["name"] != name]  # which a step that goes on says again
         self.rows.append({"name": name, "verdict": {True: "holds", False: "FAILED", None: "-"}[good], "figure": str(figure)})
+        print("  {verdict:8}{name}: {figure}".format(**self.rows[-1]), flush=True)
+        self.save()
+
+    def has(self, name):
+        """Whether the step left this row before it was cut short."""
+        return any(row["name"] == name for row in self.rows)
+
+    def once(self, name, measure):
+        """What `measure` gives, or gave before the step was cut short."""
+        if name not in self.kept:
+            self.kept[name] = measure()
+            self.save()
+        return self.kept[name]
 
     def skip(self, name, reason):
         self.row(name, None, f"not tried: {reason}")
@@ -29,7 +45,7 @@ class Trial:
     def seconds_left(self):
         left = self.deadline - time.monotonic()
         if left <= 0:
-            raise TimeoutError("the nine minutes of a step are over")
+            raise TimeoutError("the time of the step is over")
         return left
 
     def data(self):
@@ -45,6 +61,15 @@ class Trial:
 
     def device_flags(self, device=None):
         return ["--tf32", "false"] if (device or self.device) == "cuda" else ["--use_cpu"]
+
+    def planned(self, *more):
+        """The bytes that a rank of the run needs by plan, of a GPU on which anything fits."""
+        data = self.data()
+        flags = [flag for flag in data.flags(os.path.join(self.folder, "planned"), ranks=1) if flag != "--use_cpu"]
+        result = self.call("plan", *flags, "--tf32", "false", *more, "--machines", "1x100000GiB", "--json", environment=data.environment)
+        if result.returncode != 0:
+            raise RuntimeError(f"the plan ended with {result.returncode}:\n{result.stderr[-2000:]}")
+        return json.loads(result.stdout)["memory_per_rank"]
 
     def train(self, name, *more, device=None, expect=0):
         """A small GPT-2 with dropout on made-up text."""

@@ -9,6 +9,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from runs import BUILD, expect, run_scenarios
@@ -29,18 +30,19 @@ sys.addaudithook(look)
 """
 
 
-def day(folder, *words, tree=BUILD):
+def day(folder, *words, tree=BUILD, **environment):
     return subprocess.run([sys.executable, DAY, "--device", "cpu", "--tree", tree, "--out", os.path.join(folder, "out"), *words],
-                          text=True, capture_output=True)
+                          text=True, capture_output=True, env={**os.environ, **environment})
 
 
 def every_step_is_rehearsed_and_a_second_call_goes_on(_, folder):
-    result = day(folder, "--families", "gpt2", "vit")
+    result = day(folder, "--minutes", "60", "--families", "gpt2,vit")
     expect(result.returncode == 0, "the rehearsal holds", result.stdout + result.stderr)
     report = pathlib.Path(folder, "out", "report.md").read_text()
     expect("A rehearsal: no GPU was used" in report, "the page says what it is", report)
     expect("Not run" not in report and "FAILED" not in report, "every step was through", report)
-    for row in ("gpt2, tags", "vit, images", "zero3-offload", "bf16", "resumed at 6 of 12", "kill -9 of a rank", "SIGSTOP of a rank", "Ctrl-C"):
+    for row in ("gpt2, tags", "vit, images", "zero3-offload", "bf16", "resumed at 6 of 12", "kill -9 of a rank", "SIGSTOP of a rank", "Ctrl-C",
+                "a plan beyond 80 GiB", "a plan beyond 141 GiB"):
         expect(f"| {row} | holds |" in report, f"{row} was tried", report)
     turns = re.search(r"^\| a small model: ours / the Trainer \| - \| (\d+\.\d+) \(", report, re.M)
     if subprocess.run([sys.executable, "-c", "import accelerate, transformers"], capture_output=True).returncode == 0:
@@ -48,7 +50,8 @@ def every_step_is_rehearsed_and_a_second_call_goes_on(_, folder):
     else:
         missing = "| the Trainer | - | not tried: transformers and accelerate are not installed for this Python |"
         expect(missing in report and not turns, "why there are no turns with the Trainer", report)
-    again = day(folder)
+    expect(re.search(r"^\| a small model \| - \| tokens/s \d+ \(", report, re.M), "the rate of updates", report)
+    again = day(folder, "--families", "gpt2,vit")
     steps = [line.split()[0] for line in day(folder, "--list").stdout.splitlines()]
     expect({"machine", "families", "faults", "peers"} <= set(steps), "the steps are listed", steps)
     expect(again.returncode == 0 and again.stdout.splitlines()[:-1] == [f"{step}: done before" for step in steps], "nothing is run twice", again.stdout)
@@ -81,6 +84,59 @@ def a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused(_, folder
     expect(result.returncode == 1 and "FAILED" in result.stdout, "what ends badly is told", result.stdout + result.stderr)
     result = day(folder, "famlies")
     expect(result.returncode == 2 and "there is no step famlies" in result.stderr, "an unknown step is refused", result.stderr)
+
+
+def rows_of(folder, step):
+    result = json.loads(pathlib.Path(folder, "out", "steps", f"{step}.json").read_text())
+    return [row["name"] for row in result["rows"]], result["whole"]
+
+
+def a_matrix_adds_up_over_calls_that_are_killed_or_run_out_of_time(_, folder):
+    tree = pathlib.Path(folder, "tree", "bin")
+    tree.mkdir(parents=True)
+    killing = tree / "hftrain"
+    killing.write_text(f"""#!/bin/sh
+case " $* " in *"/vit-images-cpu "*) kill -9 $PPID; exit 1 ;; esac
+exec {BUILD}/bin/hftrain "$@"
+""")
+    killing.chmod(0o755)
+    result = day(folder, "--families", "gpt2,vit", "families", tree=tree.parent, TMPDIR=folder)  # nobody else clears up after it
+    rows, whole = rows_of(folder, "families")
+    expect(result.returncode == -9 and rows and all(row.startswith("gpt2, ") for row in rows) and not whole, "a call that is killed keeps its rows",
+           (rows, result))
+    result = day(folder, "--families", "gpt2,vit", "families")
+    both, whole = rows_of(folder, "families")
+    expect(result.returncode == 0 and both[:len(rows)] == rows and set(both[len(rows):]) == {"vit, images"} and whole, "the same words go on",
+           (both, result))
+    expect("gpt2, " not in result.stdout, "with what was lacking", result.stdout)
+    result = day(folder, "--families", "bert", "--minutes", "0")
+    expect("cut short; the same command goes on" in result.stdout and "the time is over" in result.stdout, "the time is kept to", result.stdout)
+    expect(not rows_of(folder, "machine")[1], "what had no time is not done", result.stdout)
+    result = day(folder, "--families", "vit", "families")
+    again, whole = rows_of(folder, "families")
+    expect("holds   vit, images" in result.stdout and sorted(again) == sorted(both) and whole, "one is run again and the others stay", (again, result))
+    result = day(folder, "--families", "vti", "families")
+    expect(result.returncode == 2 and "there is no family vti" in result.stderr, "an unknown family is refused", result.stderr)
+
+
+def what_only_a_gpu_can_show_is_told_as_it_is(_, folder):
+    sys.path.insert(0, str(DAY.parent))
+    from speed_steps import as_planned
+    from steps import kernels
+    from trial import Trial
+    (pathlib.Path(folder) / "bin").mkdir()
+    program = pathlib.Path(folder) / "bin" / "test_gpu_kernels"
+    program.write_text("#!/bin/sh\necho \"SKIPPED: looked in $LD_LIBRARY_PATH\"\necho all passed\nexit 77\n")
+    program.chmod(0o755)
+    os.environ["LD_LIBRARY_PATH"] = "/of/the/driver"
+    trial = Trial(folder, pathlib.Path(folder), "cuda", time.monotonic() + 300)
+    kernels(trial, None)
+    told = f"skipped: looked in {folder}/lib:{folder}/lib/torch:/of/the/driver"
+    expect([(row["verdict"], row["figure"]) for row in trial.rows] == [("FAILED", told)] * 2, "why nothing was tried, and where was looked", trial.rows)
+    mib = 1 << 20
+    for held, good in ((1000, True), (1110, True), (1120, False), (940, False)):
+        found, figure = as_planned(held * mib, 1000 * mib)
+        expect(found is good and f"{held} MiB measured, 1000 planned" in figure and "64 MiB" in figure, "5 % and the workspaces", (held, found, figure))
 
 
 def packed_and_carried(folder):
@@ -139,4 +195,6 @@ def a_packed_folder_is_carried_and_rehearses_elsewhere(_, folder):
 
 if __name__ == "__main__":
     run_scenarios([every_step_is_rehearsed_and_a_second_call_goes_on, a_run_that_differs_fails_its_row_and_the_day,
-                   a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused, a_packed_folder_is_carried_and_rehearses_elsewhere], sys.argv[1:], lambda folder: None)
+                   a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused,
+                   a_matrix_adds_up_over_calls_that_are_killed_or_run_out_of_time, what_only_a_gpu_can_show_is_told_as_it_is,
+                   a_packed_folder_is_carried_and_rehearses_elsewhere], sys.argv[1:], lambda folder: None)

@@ -36,3 +36,29 @@ fault("the other side of a step is not packed",
       "scripts/gpu/pack", 'cp "$source_dir/scripts/bench/peer_trainer.py" "$out/scripts/bench/"\n', "",
       tests=["runs: the day of the GPU: a packed folder is carried and rehearses elsewhere"],
       says=r"the other side of the step peers is there")
+
+fault("a day's call that is killed keeps nothing of its step",
+      "scripts/gpu/trial.py", 'self.rows[-1]), flush=True)\n        self.save()\n', 'self.rows[-1]), flush=True)\n',
+      tests=["runs: the day of the GPU: a matrix adds up over calls that are killed or run out of time"],
+      says=r"families\.json")
+
+fault("a day's step that was cut short counts as done",
+      "scripts/gpu/day", "                return record.write(trial, time.monotonic() - begin, False)\n", "                return record.write(trial, time.monotonic() - begin, True)\n",
+      tests=["runs: the day of the GPU: a matrix adds up over calls that are killed or run out of time"],
+      says=r"what had no time is not done")
+
+fault("a part of the families takes the place of the others' rows",
+      "scripts/gpu/day", 'if self.asked and row["name"].split(",")[0] not in self.asked]', "if not self.asked]",
+      tests=["runs: the day of the GPU: a matrix adds up over calls that are killed or run out of time"],
+      says=r"one is run again and the others stay")
+
+fault("the day's model that cannot fit is a small one",
+      "scripts/gpu/fault_steps.py", "    flags = deep(math.ceil(", "    flags = deep(0 * math.ceil(",
+      also=[("scripts/gpu/fault_steps.py", '["activations"] / 100)))\n', '["activations"] / 100)) + 2)\n')],
+      tests=["runs: the day of the GPU: every step is rehearsed and a second call goes on"],
+      says=r"the rehearsal holds")
+
+fault("the day's kernels look for the driver in their own folders alone",
+      "scripts/gpu/steps.py", ', os.environ.get("LD_LIBRARY_PATH")]', "]",
+      tests=["runs: the day of the GPU: what only a gpu can show is told as it is"],
+      says=r"where was looked")
