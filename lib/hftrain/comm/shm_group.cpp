@@ -111,17 +111,21 @@ void ShmGroup::sleep_for(int rank, Event event) {
   if (!reached(rank, event)) futex_wait(peer.progress, seen, kLookAround);
   peer.sleepers.fetch_sub(1);
   if (reached(rank, event)) return;
-  check_peers();
+  // One that has passed the last operation may have ended since that look: who has ended, then whether the event is there now.
+  const std::optional<std::string> trouble = trouble_of_peers();
+  if (reached(rank, event)) return;
+  TORCH_CHECK_WITH(DistBackendError, !trouble, *trouble);
   if (std::chrono::steady_clock::now() < deadline_) return;
   TORCH_CHECK_WITH(DistBackendError, false, name(rank), " did nothing for ", timeout_.count(), " ms");
 }
 
-void ShmGroup::check_peers() const {
+std::optional<std::string> ShmGroup::trouble_of_peers() const {
   for (int rank = 0; rank < size(); ++rank) {
     const ShmSegment& segment = segments_[static_cast<size_t>(rank)];
-    TORCH_CHECK_WITH(DistBackendError, segment.header().aborted.load() == 0, name(rank), " gave up");
-    TORCH_CHECK_WITH(DistBackendError, rank == rank_ || segment.owner_lives(), name(rank), " is gone");
+    if (segment.header().aborted.load() != 0) return name(rank) + " gave up";
+    if (rank != rank_ && !segment.owner_lives()) return name(rank) + " is gone";
   }
+  return std::nullopt;
 }
 
 void ShmGroup::abort() {

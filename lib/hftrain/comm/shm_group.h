@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
@@ -50,7 +51,8 @@ class ShmGroup {
   bool reached(int rank, Event event) const;
   bool reached_awake(int rank, Event event) const;
   void sleep_for(int rank, Event event);
-  void check_peers() const;
+  // Who has ended or given up, in words.
+  std::optional<std::string> trouble_of_peers() const;
   std::string name(int rank) const;
 
   int rank_;
