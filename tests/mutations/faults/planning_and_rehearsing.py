@@ -111,7 +111,7 @@ fault("machines with any number of ranks are planned for",
       says=r"102,400,000")
 
 fault("files that the kernel can drop are taken from what a container has left",
-      "lib/hftrain/machine/host_resources.cpp", " - reclaimable(folder, files.cache)", "",
+      "lib/hftrain/machine/host_resources.cpp", " - reclaimable(folder, files.cache)", " - 0 * reclaimable(folder, files.cache)",
       tests=["machine: files that the kernel can drop from its memory are not taken from what a group has left",
              "machine: of cgroup v1 the droppable files of a group with all below it count"],
       says=r"available_bytes")

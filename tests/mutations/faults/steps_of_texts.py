@@ -52,7 +52,7 @@ fault("every process asks for huge pages", "lib/hftrain/runtime/tensor_memory.cp
 fault("a token is drawn though all are forbidden", "lib/hftrain/generation/draws.cpp", "if (std::isfinite(most)) return;", "if (std::isfinite(most) || most < 0) return;",
       tests=["generation: nothing is drawn where every token is forbidden or a score is infinite"], says=r"a token was drawn")
 
-fault("a temperature that is 0 in float32 is taken", "lib/hftrain/generation/generation_config_json.cpp", "bounds.open ? acts > bounds.least", "bounds.open ? given > bounds.least",
+fault("a temperature that is 0 in float32 is taken", "lib/hftrain/generation/generation_config_json.cpp", "bounds.open ? acts > bounds.least", "bounds.open ? given > bounds.least && acts >= 0",
       tests=["generation: mistakes in a generation config are told together"], says=r"vanishing|no mistake|refusal|unexpected")
 
 fault("a chat asks for more tokens than the model has positions", "apps/hftrain/commands/generate.cpp", "if (left > 0) return std::min(kAnswerTokens, left);", "if (left > 0) return kAnswerTokens;",

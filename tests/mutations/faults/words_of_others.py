@@ -140,7 +140,7 @@ fault("a search compares its files as text",
       tests=["front: a file of trials has one name in all folders, and files of two folders have two"], says=r"train_file")
 
 fault("a search knows the files of strategies by their names",
-      "launcher/front/trial_flags.cpp", "value = with_content(flag, std::move(value));", "",
+      "launcher/front/trial_flags.cpp", "value = with_content(flag, std::move(value));", "if (flag.name.empty()) value = with_content(flag, std::move(value));",
       tests=["front: an edited file of a strategy is another flag of trials, but for its layout and what is free"], says=r"content")
 
 fault("a search refuses another pace",
@@ -238,6 +238,6 @@ fault("steps_per_print may be any word",
       says=r"steps_per_print: 'often' is not a whole number")
 
 fault("steps_per_print cannot be infinite",
-      "lib/hftrain/arguments/import/section_check.cpp", "  if (key.endless && is_infinite(written)) return;\n", "",
+      "lib/hftrain/arguments/import/section_check.cpp", "  if (key.endless && is_infinite(written)) return;\n", "  if (key.endless && is_infinite(written) && false) return;\n",
       tests=["arguments: how often DeepSpeed prints is a number, or never"],
       says=r"inf")
