@@ -53,8 +53,8 @@ void cross_entropy(Dtype dtype, void* logits, const int64_t* targets, float* los
                    int64_t vocab, float smoothing, const float* scale, cudaStream_t stream) {
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
-    cross_entropy_kernel<T><<<static_cast<unsigned>(rows), row_threads(vocab), 0, stream>>>(
-        static_cast<T*>(logits), targets, losses, vocab, smoothing, scale);
+    launch(cross_entropy_kernel<T>, rows, row_threads(vocab), stream, static_cast<T*>(logits), targets,
+           losses, vocab, smoothing, scale);
   });
 }
 

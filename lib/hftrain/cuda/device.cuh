@@ -1,10 +1,12 @@
-// What the kernels share: numbers of a dtype to and from float, sums over a block, sizes of a launch.
+// What the kernels share: numbers of a dtype to and from float, sums over a block, sizes of a launch and the launch.
+// C++ but for <<<>>>, as is every kernel: a CPU runs them in tests/cuda.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 
 #include "hftrain/cuda/kernels.h"
@@ -69,21 +71,33 @@ inline int row_threads(int64_t width) {
   return static_cast<int>(std::min<int64_t>(1024, (width + kWarp - 1) / kWarp * kWarp));
 }
 
-inline unsigned elementwise_blocks(int64_t n) {
-  return static_cast<unsigned>(
-      std::min(kElementwiseBlocks, (n + kElementwiseThreads - 1) / kElementwiseThreads));
+inline int64_t elementwise_blocks(int64_t n) {
+  return std::min(kElementwiseBlocks, (n + kElementwiseThreads - 1) / kElementwiseThreads);
 }
 
-// Calls launch(T{}) with the type of `dtype`.
-template <typename Launch>
-void with_type(Dtype dtype, const Launch& launch) {
+// The one way to start a kernel. No blocks, or more than a grid may have, are an error of the launch, never some of them.
+template <typename... Parameters, typename... Arguments>
+void launch(void (*kernel)(Parameters...), int64_t blocks, int threads, cudaStream_t stream,
+            Arguments... arguments) {
+  const auto grid_blocks = static_cast<unsigned>(std::min<int64_t>(blocks, UINT_MAX));
+#ifdef __CUDACC__
+  kernel<<<grid_blocks, threads, 0, stream>>>(arguments...);
+#else  // C++ has no such call: tests/cuda runs the grid on the host
+  static_cast<void>(stream);
+  grid::run(grid_blocks, threads, [=] { kernel(arguments...); });
+#endif
+}
+
+// Calls body(T{}) with the type of `dtype`.
+template <typename Body>
+void with_type(Dtype dtype, const Body& body) {
   switch (dtype) {
     case Dtype::kFloat:
-      return launch(float{});
+      return body(float{});
     case Dtype::kHalf:
-      return launch(__half{});
+      return body(__half{});
     case Dtype::kBFloat16:
-      return launch(__nv_bfloat16{});
+      return body(__nv_bfloat16{});
   }
 }
 

@@ -74,8 +74,8 @@ __global__ void rotate_kernel(const T* x, const float* cos, const float* sin, T*
 void gelu_tanh(Dtype dtype, const void* x, void* out, int64_t n, cudaStream_t stream) {
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
-    gelu_tanh_kernel<T><<<elementwise_blocks(n), kElementwiseThreads, 0, stream>>>(static_cast<const T*>(x),
-                                                                                   static_cast<T*>(out), n);
+    launch(gelu_tanh_kernel<T>, elementwise_blocks(n), kElementwiseThreads, stream, static_cast<const T*>(x),
+           static_cast<T*>(out), n);
   });
 }
 
@@ -83,16 +83,16 @@ void gelu_tanh_backward(Dtype dtype, const void* grad, const void* x, void* grad
                         cudaStream_t stream) {
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
-    gelu_tanh_backward_kernel<T><<<elementwise_blocks(n), kElementwiseThreads, 0, stream>>>(
-        static_cast<const T*>(grad), static_cast<const T*>(x), static_cast<T*>(grad_x), n);
+    launch(gelu_tanh_backward_kernel<T>, elementwise_blocks(n), kElementwiseThreads, stream,
+           static_cast<const T*>(grad), static_cast<const T*>(x), static_cast<T*>(grad_x), n);
   });
 }
 
 void swiglu(Dtype dtype, const void* gate, const void* up, void* out, int64_t n, cudaStream_t stream) {
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
-    swiglu_kernel<T><<<elementwise_blocks(n), kElementwiseThreads, 0, stream>>>(
-        static_cast<const T*>(gate), static_cast<const T*>(up), static_cast<T*>(out), n);
+    launch(swiglu_kernel<T>, elementwise_blocks(n), kElementwiseThreads, stream, static_cast<const T*>(gate),
+           static_cast<const T*>(up), static_cast<T*>(out), n);
   });
 }
 
@@ -100,9 +100,9 @@ void swiglu_backward(Dtype dtype, const void* grad, const void* gate, const void
                      void* grad_up, int64_t n, cudaStream_t stream) {
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
-    swiglu_backward_kernel<T><<<elementwise_blocks(n), kElementwiseThreads, 0, stream>>>(
-        static_cast<const T*>(grad), static_cast<const T*>(gate), static_cast<const T*>(up),
-        static_cast<T*>(grad_gate), static_cast<T*>(grad_up), n);
+    launch(swiglu_backward_kernel<T>, elementwise_blocks(n), kElementwiseThreads, stream,
+           static_cast<const T*>(grad), static_cast<const T*>(gate), static_cast<const T*>(up),
+           static_cast<T*>(grad_gate), static_cast<T*>(grad_up), n);
   });
 }
 
@@ -110,9 +110,9 @@ void rotate(Dtype dtype, const void* x, const float* cos, const float* sin, void
             const RotaryShape& shape, float sign, cudaStream_t stream) {
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
-    const unsigned blocks = elementwise_blocks(shape.tokens * shape.heads * shape.half);
-    rotate_kernel<T><<<blocks, kElementwiseThreads, 0, stream>>>(static_cast<const T*>(x), cos, sin,
-                                                                 static_cast<T*>(out), shape, sign);
+    const int64_t blocks = elementwise_blocks(shape.tokens * shape.heads * shape.half);
+    launch(rotate_kernel<T>, blocks, kElementwiseThreads, stream, static_cast<const T*>(x), cos, sin,
+           static_cast<T*>(out), shape, sign);
   });
 }
 

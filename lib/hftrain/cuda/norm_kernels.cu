@@ -53,8 +53,8 @@ void rms_norm(Dtype dtype, const void* x, const void* weight, void* out, float* 
               int64_t width, float eps, cudaStream_t stream) {
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
-    rms_norm_kernel<T><<<static_cast<unsigned>(rows), row_threads(width), 0, stream>>>(
-        static_cast<const T*>(x), static_cast<const T*>(weight), static_cast<T*>(out), rstd, width, eps);
+    launch(rms_norm_kernel<T>, rows, row_threads(width), stream, static_cast<const T*>(x),
+           static_cast<const T*>(weight), static_cast<T*>(out), rstd, width, eps);
   });
 }
 
@@ -66,10 +66,9 @@ void rms_norm_backward(Dtype dtype, const void* grad, const void* x, const void*
                        void* grad_x, float* grad_weight, int64_t rows, int64_t width, cudaStream_t stream) {
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
-    rms_norm_backward_kernel<T>
-        <<<static_cast<unsigned>(rms_norm_partials(rows)), row_threads(width), 0, stream>>>(
-            static_cast<const T*>(grad), static_cast<const T*>(x), static_cast<const T*>(weight), rstd,
-            static_cast<T*>(grad_x), grad_weight, rows, width);
+    launch(rms_norm_backward_kernel<T>, rms_norm_partials(rows), row_threads(width), stream,
+           static_cast<const T*>(grad), static_cast<const T*>(x), static_cast<const T*>(weight), rstd,
+           static_cast<T*>(grad_x), grad_weight, rows, width);
   });
 }
 

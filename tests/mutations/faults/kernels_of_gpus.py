@@ -1,0 +1,98 @@
+# What would be wrong with the kernels of the CUDA plug-in, found without a GPU; and with the grid that finds it.
+DEVICE = "lib/hftrain/cuda/device.cuh"
+ELEMENTS = "lib/hftrain/cuda/elementwise_kernels.cu"
+NORM = "lib/hftrain/cuda/norm_kernels.cu"
+LOSS = "lib/hftrain/cuda/cross_entropy_kernels.cu"
+NORM_FILLS = "cuda: The RMS norm's kernels and its gradients' agree with float64 for rows that fill blocks in every way"
+NORM_ROWS = "cuda: The RMS norm's gradients are those of more rows than there are partial sums"
+ACTIVATIONS = "cuda: The activations' kernels and their gradients' agree with float64"
+BEYOND = "cuda: A kernel of elements reaches those beyond the largest grid"
+ROTATION = "cuda: The rotation's kernel agrees with float64, in each batch from its first place on"
+CROSS_ENTROPY = "cuda: The cross-entropy's kernel agrees with float64, its gradient in the place of the logits"
+OUTSIDE = "cuda: A target outside of the vocabulary makes its loss NaN and reads nothing beside the logits"
+LARGE = "cuda: The cross-entropy of large logits and of rows without any target is finite"
+GRID_RIGHT = "cuda: A grid on the host runs what is right, in either order"
+GRID_WRONG = "cuda: A grid on the host ends at what a GPU punishes or leaves undefined, and says what it was"
+GRID_REFUSES = "cuda: A grid on the host refuses launches that a GPU refuses"
+
+
+def said(words):
+    """As Catch2 prints it, which breaks lines where it likes."""
+    return words.replace(" ", r"\s+")
+
+
+WRONG_NUMBERS = said(r"max\(\)\.item<double>\(\) <= 1")
+
+fault("a reduction of a block overwrites the last one's numbers while they are read", DEVICE,
+      "  __syncthreads();  // the last reduction may still be read\n", "",
+      tests=[CROSS_ENTROPY, NORM_ROWS, GRID_RIGHT], says=said(r"writes what another thread reads|meets what another thread writes"))
+
+fault("a reduction of a block reads numbers that its warps have yet to write", DEVICE,
+      "  if (threadIdx.x % kWarp == 0) shared[warp] = value;\n  __syncthreads();\n", "  if (threadIdx.x % kWarp == 0) shared[warp] = value;\n",
+      tests=[NORM_FILLS, LARGE], says=said(r"reads shared memory that was not written|meets what another thread writes"))
+
+fault("a reduction of a warp leaves out every second lane", DEVICE, "step > 0; step /= 2", "step > 1; step /= 2",
+      tests=[NORM_FILLS, CROSS_ENTROPY], says=WRONG_NUMBERS)
+
+fault("a reduction of a block has room for half of its warps", LOSS, "__shared__ float shared[kWarp];", "__shared__ float shared[kWarp / 2];",
+      tests=[CROSS_ENTROPY], says=said(r"writes outside of its memory"))
+
+fault("a row narrower than a warp gets a part of one", DEVICE, "(width + kWarp - 1) / kWarp * kWarp", "width",
+      tests=[NORM_FILLS, CROSS_ENTROPY], says=said(r"the shuffle at device\.cuh:\d+ is not reached by lane"))
+
+fault("a wide row gets more threads than a block may have", DEVICE, "std::min<int64_t>(1024, ", "std::min<int64_t>(2048, ",
+      tests=[NORM_FILLS, CROSS_ENTROPY], says=said(r"there is no launch of"))
+
+fault("a launch of too many blocks is one of their number modulo 2^32", DEVICE, "std::min<int64_t>(blocks, UINT_MAX)", "blocks",
+      tests=[GRID_REFUSES], says=r"4294967295")
+
+fault("the threads of a grid go on by blocks, not by grids", ELEMENTS,
+      "static_cast<int64_t>(gridDim.x) * blockDim.x;", "static_cast<int64_t>(blockDim.x);",
+      tests=[ACTIVATIONS, ROTATION], says=said(r"meets what another thread writes"))
+
+fault("elements beyond the largest grid are left out", ELEMENTS, "i < n; i += step)", "i < n; i += step * n)",
+      tests=[BEYOND], says=r"isfinite")
+
+fault("a batch's first token turns as the one behind the last of the batch before", ELEMENTS,
+      "vector / shape.heads % shape.length * shape.half", "vector / shape.heads * shape.half",
+      tests=[ROTATION], says=said(r"reads outside of its memory|max\(\)\.item<double>\(\) <= 1"))
+
+fault("the rotation's way back turns the same way", ELEMENTS, "s = sign * to_float", "s = sign * sign * to_float",
+      tests=[ROTATION], says=WRONG_NUMBERS)
+
+fault("the rotation's angles are not rounded to the dtype as the composition's are", ELEMENTS,
+      "c = to_float(from_float<T>(cos[angle]))", "c = cos[angle]",
+      tests=[ROTATION], says=WRONG_NUMBERS)
+
+fault("the norm's partial sums begin with what memory held", NORM,
+      "  for (int64_t i = threadIdx.x; i < width; i += blockDim.x) sums[i] = 0;\n", "",
+      tests=[NORM_FILLS], says=r"isfinite")
+
+fault("the norm's backward leaves out rows beyond its blocks", NORM, "row += gridDim.x", "row += rows",
+      tests=[NORM_ROWS], says=r"isfinite")
+
+fault("the gradient overwrites the target's logit before the loss has read it", LOSS,
+      "  __syncthreads();  // the target's logit has been read\n", "",
+      tests=[CROSS_ENTROPY, LARGE], says=said(r"meets what another thread writes|writes what another thread reads"))
+
+fault("a target behind the vocabulary is read from the next row", LOSS, "target >= 0 && target < vocab", "target >= 0",
+      tests=[OUTSIDE], says=said(r"reads outside of its memory|isnan"))
+
+fault("the largest logit is not taken off before the exponential", LOSS,
+      "const float log_sum = highest + logf(", "highest = 0;\n  const float log_sum = highest + logf(",
+      also=[(LOSS, "sum += expf(value - highest);", "sum += expf(value);")],
+      tests=[LARGE], says=r"isfinite")
+
+fault("smoothing is left out of the loss's gradient", LOSS, " - share - likelihood", " - 0 * share - likelihood",
+      tests=[CROSS_ENTROPY], says=WRONG_NUMBERS)
+
+fault("the grid on the host sees no access to memory", "tests/cuda/grid.cpp", "state.on = grid().watched;", "state.on = false;",
+      tests=[GRID_WRONG], says=said(r"reads outside of its memory"))
+
+fault("the grid on the host runs blocks to a barrier that some threads do not reach", "tests/cuda/grid.cpp",
+      "if (!waits(*thread)) throw Fault", "if (!waits(*thread)) continue;\n    if (false) throw Fault",
+      tests=[GRID_WRONG], says=said(r"is not reached by all threads"))
+
+fault("the grid on the host forgets that a thread has read before another writes", "tests/cuda/memory.cpp",
+      "if (!writes) add_reader(element.read", "if (!writes && false) add_reader(element.read",
+      tests=[GRID_WRONG], says=said(r"writes what another thread reads"))
