@@ -34,16 +34,15 @@ TORCH_LIBRARY_IMPL(hftrain, CPU, m) {
 namespace hftrain::nn::ops {
 namespace {
 
-constexpr std::array kFloatOnly{at::kFloat};
 constexpr std::array kFloatAndBFloat16{at::kFloat, at::kBFloat16};
 constexpr std::array kFloatAndHalves{at::kFloat, at::kBFloat16, at::kHalf};
 
 constexpr std::array<KernelRow, 11> kKernels{{
-    {Operator::kRmsNorm, c10::DeviceType::CPU, kFloatOnly},
-    {Operator::kGelu, c10::DeviceType::CPU, kFloatOnly},
-    {Operator::kGeluTanh, c10::DeviceType::CPU, kFloatOnly},
-    {Operator::kSwiglu, c10::DeviceType::CPU, kFloatOnly},
-    {Operator::kRotate, c10::DeviceType::CPU, kFloatOnly},
+    {Operator::kRmsNorm, c10::DeviceType::CPU, kFloatAndBFloat16},
+    {Operator::kGelu, c10::DeviceType::CPU, kFloatAndBFloat16},
+    {Operator::kGeluTanh, c10::DeviceType::CPU, kFloatAndBFloat16},
+    {Operator::kSwiglu, c10::DeviceType::CPU, kFloatAndBFloat16},
+    {Operator::kRotate, c10::DeviceType::CPU, kFloatAndBFloat16},
     {Operator::kCrossEntropy, c10::DeviceType::CPU, kFloatAndBFloat16},
     {Operator::kRmsNorm, c10::DeviceType::CUDA, kFloatAndHalves},
     {Operator::kGeluTanh, c10::DeviceType::CUDA, kFloatAndHalves},

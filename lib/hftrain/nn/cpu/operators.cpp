@@ -8,6 +8,7 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <vector>
 
@@ -26,21 +27,73 @@ using Pair = std::tuple<at::Tensor, at::Tensor>;
 constexpr int64_t kNormGrain = 8192;         // elements that are worth a thread
 constexpr int64_t kActivationGrain = 16384;  // the same, of an activation
 constexpr int64_t kRotationGrain = 32;       // tokens
+constexpr int64_t kStrip = 1024;  // numbers that are widened at once; the first cache holds some of these
 
 int64_t row_grain(int64_t width) {
   return std::max<int64_t>(1, kNormGrain / width);
 }
 
+const uint16_t* bits_of(const at::Tensor& tensor) {
+  return reinterpret_cast<const uint16_t*>(tensor.const_data_ptr<c10::BFloat16>());
+}
+
+uint16_t* bits_of(at::Tensor& tensor) {
+  return reinterpret_cast<uint16_t*>(tensor.data_ptr<c10::BFloat16>());
+}
+
+template <size_t inputs, size_t outputs>
+struct Strips {
+  std::array<const float*, inputs> in;
+  std::array<float*, outputs> out;
+  int64_t first, count;  // elements of the tensors
+};
+
+// Calls loop(strip) for elements `begin` to `end`: of tensors of float32 once, where they lie; of bfloat16 `length` at a
+// time, in float32, rounded on the way back.
+template <size_t inputs, size_t outputs, typename Loop>
+void for_strips(const std::array<at::Tensor, inputs>& from, std::array<at::Tensor, outputs>& to,
+                int64_t begin, int64_t end, int64_t length, const Loop& loop) {
+  Strips<inputs, outputs> strip{{}, {}, begin, end - begin};
+  if (from[0].scalar_type() == at::kFloat) {
+    for (size_t i = 0; i < inputs; ++i) strip.in[i] = from[i].template const_data_ptr<float>() + begin;
+    for (size_t i = 0; i < outputs; ++i) strip.out[i] = to[i].template data_ptr<float>() + begin;
+    loop(strip);
+    return;
+  }
+  std::vector<float> memory(static_cast<size_t>((inputs + outputs) * length));
+  for (size_t i = 0; i < inputs; ++i) strip.in[i] = memory.data() + i * length;
+  for (size_t i = 0; i < outputs; ++i) strip.out[i] = memory.data() + (inputs + i) * length;
+  for (; strip.first < end; strip.first += length) {
+    strip.count = std::min(length, end - strip.first);
+    for (size_t i = 0; i < inputs; ++i) {
+      widen(bits_of(from[i]) + strip.first, memory.data() + i * length, strip.count);
+    }
+    loop(strip);
+    for (size_t i = 0; i < outputs; ++i) {
+      round_to_bfloat16(strip.out[i], bits_of(to[i]) + strip.first, strip.count);
+    }
+  }
+}
+
+// The same over all elements of tensors of one shape, by threads.
+template <size_t inputs, size_t outputs, typename Loop>
+void for_all_strips(const std::array<at::Tensor, inputs>& from, std::array<at::Tensor, outputs> to,
+                    const Loop& loop) {
+  at::parallel_for(0, from[0].numel(), kActivationGrain,
+                   [&](int64_t begin, int64_t end) { for_strips(from, to, begin, end, kStrip, loop); });
+}
+
 Pair rms_norm_operator(const at::Tensor& x, const at::Tensor& weight, double eps) {
   const int64_t width = x.size(-1), rows = x.numel() / width;
-  at::Tensor out = at::empty_like(x), rstd = at::empty({rows}, x.options());
-  const float* source = x.const_data_ptr<float>();
-  const float* scale = weight.const_data_ptr<float>();
-  float* target = out.data_ptr<float>();
+  at::Tensor out = at::empty_like(x), rstd = at::empty({rows}, x.options().dtype(at::kFloat));
+  const at::Tensor scale = weight.to(at::kFloat);
   float* kept = rstd.data_ptr<float>();
+  std::array<at::Tensor, 1> to{out};
   at::parallel_for(0, rows, row_grain(width), [&](int64_t begin, int64_t end) {
-    rms_norm(source + begin * width, scale, target + begin * width, kept + begin, end - begin, width,
-             static_cast<float>(eps));
+    for_strips<1, 1>({x}, to, begin * width, end * width, width, [&](const Strips<1, 1>& strip) {
+      rms_norm(strip.in[0], scale.const_data_ptr<float>(), strip.out[0], kept + strip.first / width,
+               strip.count / width, width, static_cast<float>(eps));
+    });
   });
   return {out, rstd};
 }
@@ -49,78 +102,73 @@ Pair rms_norm_backward_operator(const at::Tensor& grad, const at::Tensor& x, con
                                 const at::Tensor& rstd) {
   const int64_t width = x.size(-1), rows = rstd.numel();
   at::Tensor grad_x = at::empty_like(x);
-  at::Tensor partial = at::zeros({at::get_num_threads(), width}, grad.options());
-  const float* d = grad.const_data_ptr<float>();
-  const float* source = x.const_data_ptr<float>();
-  const float* scale = weight.const_data_ptr<float>();
+  at::Tensor partial = at::zeros({at::get_num_threads(), width}, rstd.options());
+  const at::Tensor scale = weight.to(at::kFloat);
   const float* kept = rstd.const_data_ptr<float>();
-  float* dx = grad_x.data_ptr<float>();
   float* dw = partial.data_ptr<float>();
+  std::array<at::Tensor, 1> to{grad_x};
   at::parallel_for(0, rows, row_grain(width), [&](int64_t begin, int64_t end) {
-    const int64_t at = begin * width;
-    rms_norm_backward(d + at, source + at, scale, kept + begin, dx + at, dw + at::get_thread_num() * width,
-                      end - begin, width);
+    for_strips<2, 1>({grad, x}, to, begin * width, end * width, width, [&](const Strips<2, 1>& strip) {
+      rms_norm_backward(strip.in[0], strip.in[1], scale.const_data_ptr<float>(), kept + strip.first / width,
+                        strip.out[0], dw + at::get_thread_num() * width, strip.count / width, width);
+    });
   });
-  return {grad_x, partial.sum(0)};
+  return {grad_x, partial.sum(0).to(weight.scalar_type())};
 }
 
 template <void (*loop)(const float*, float*, int64_t)>
 at::Tensor gelu_operator(const at::Tensor& x) {
   at::Tensor out = at::empty_like(x);
-  const float* source = x.const_data_ptr<float>();
-  float* target = out.data_ptr<float>();
-  at::parallel_for(0, x.numel(), kActivationGrain,
-                   [&](int64_t begin, int64_t end) { loop(source + begin, target + begin, end - begin); });
+  for_all_strips<1, 1>({x}, {out}, [](const auto& strip) { loop(strip.in[0], strip.out[0], strip.count); });
   return out;
 }
 
 template <void (*loop)(const float*, const float*, float*, int64_t)>
 at::Tensor gelu_backward_operator(const at::Tensor& grad, const at::Tensor& x) {
   at::Tensor grad_x = at::empty_like(x);
-  const float* d = grad.const_data_ptr<float>();
-  const float* source = x.const_data_ptr<float>();
-  float* dx = grad_x.data_ptr<float>();
-  at::parallel_for(0, x.numel(), kActivationGrain, [&](int64_t begin, int64_t end) {
-    loop(d + begin, source + begin, dx + begin, end - begin);
-  });
+  for_all_strips<2, 1>({grad, x}, {grad_x},
+                       [](const auto& strip) { loop(strip.in[0], strip.in[1], strip.out[0], strip.count); });
   return grad_x;
 }
 
 at::Tensor swiglu_operator(const at::Tensor& gate, const at::Tensor& up) {
   at::Tensor out = at::empty_like(gate);
-  const float* g = gate.const_data_ptr<float>();
-  const float* u = up.const_data_ptr<float>();
-  float* o = out.data_ptr<float>();
-  at::parallel_for(0, gate.numel(), kActivationGrain,
-                   [&](int64_t begin, int64_t end) { swiglu(g + begin, u + begin, o + begin, end - begin); });
+  for_all_strips<2, 1>({gate, up}, {out}, [](const auto& strip) {
+    swiglu(strip.in[0], strip.in[1], strip.out[0], strip.count);
+  });
   return out;
 }
 
 Pair swiglu_backward_operator(const at::Tensor& grad, const at::Tensor& gate, const at::Tensor& up) {
   at::Tensor grad_gate = at::empty_like(gate), grad_up = at::empty_like(up);
-  const float* d = grad.const_data_ptr<float>();
-  const float* g = gate.const_data_ptr<float>();
-  const float* u = up.const_data_ptr<float>();
-  float* dg = grad_gate.data_ptr<float>();
-  float* du = grad_up.data_ptr<float>();
-  at::parallel_for(0, grad.numel(), kActivationGrain, [&](int64_t begin, int64_t end) {
-    swiglu_backward(d + begin, g + begin, u + begin, dg + begin, du + begin, end - begin);
+  for_all_strips<3, 2>({grad, gate, up}, {grad_gate, grad_up}, [](const auto& strip) {
+    swiglu_backward(strip.in[0], strip.in[1], strip.in[2], strip.out[0], strip.out[1], strip.count);
   });
   return {grad_gate, grad_up};
 }
 
+// Angles as numbers of `dtype`, in float32.
+at::Tensor rounded_angles(const at::Tensor& angles, at::ScalarType dtype) {
+  return angles.to(dtype).to(at::kFloat);
+}
+
 at::Tensor rotate_operator(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, bool inverse) {
-  const int64_t length = x.size(1), heads = x.size(2), half = x.size(3) / 2;
+  const int64_t length = x.size(1), heads = x.size(2), half = x.size(3) / 2, token = heads * 2 * half;
   at::Tensor out = at::empty_like(x);
-  const float* source = x.const_data_ptr<float>();
-  const float* c = cos.const_data_ptr<float>();
-  const float* s = sin.const_data_ptr<float>();
-  float* target = out.data_ptr<float>();
-  at::parallel_for(0, x.size(0) * length, kRotationGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t token = begin; token < end; ++token) {
-      const int64_t at = token * heads * 2 * half, angle = (token % length) * half;
-      rotate_token(source + at, target + at, c + angle, s + angle, inverse ? -1.0f : 1.0f, heads, half);
+  const at::Tensor cosines = rounded_angles(cos, x.scalar_type());
+  const at::Tensor sines = rounded_angles(sin, x.scalar_type());
+  const float* c = cosines.const_data_ptr<float>();
+  const float* s = sines.const_data_ptr<float>();
+  std::array<at::Tensor, 1> to{out};
+  const auto turn = [&](const Strips<1, 1>& strip) {
+    for (int64_t at = 0; at < strip.count; at += token) {
+      const int64_t angle = (strip.first + at) / token % length * half;
+      rotate_token(strip.in[0] + at, strip.out[0] + at, c + angle, s + angle, inverse ? -1.0f : 1.0f, heads,
+                   half);
     }
+  };
+  at::parallel_for(0, x.size(0) * length, kRotationGrain, [&](int64_t begin, int64_t end) {
+    for_strips<1, 1>({x}, to, begin * token, end * token, token, turn);
   });
   return out;
 }
