@@ -40,7 +40,32 @@ struct Region {
   int64_t i, rows, j, columns;
 };
 
-// All of the sum for a region.
+// Numbers k … of the sum and columns j … of a region, of the right matrix.
+struct RightPart {
+  int64_t k, numbers, words, j, columns;
+};
+
+void pack_right_part(const WordKernel& kernel, const AnyMatrix& right, const RightPart& part,
+                     uint32_t* packed) {
+  kernel.pack_right(right.data, right.wide,
+                    {.first = part.k * right.row + part.j * right.column,
+                     .across = right.column,
+                     .along = right.row,
+                     .count = part.columns,
+                     .inner = part.numbers,
+                     .words = part.words},
+                    packed);
+}
+
+// Where rows of the right matrix lie far apart, no processor foresees the next ones.
+Ahead ahead_of(const AnyMatrix& right, const RightPart& next) {
+  if (right.column != 1 || next.columns <= 0) return {};
+  const int64_t item = right.wide ? 4 : 2;
+  return {static_cast<const char*>(right.data) + (next.k * right.row + next.j) * item, right.row * item,
+          next.numbers};
+}
+
+// All of the sum for a region. The first rows are multiplied while the right matrix is packed.
 void multiply_region(const WordKernel& kernel, const Region& region, int64_t inner, const AnyMatrix& left,
                      const AnyMatrix& right, const float* bias, bool add, float* out, int64_t stride,
                      WordMemory& memory) {
@@ -50,14 +75,6 @@ void multiply_region(const WordKernel& kernel, const Region& region, int64_t inn
   uint32_t* rows = memory.left.at_least(most * rounded_up(block_rows, kernel.rows) + kLanes);
   for (int64_t k = 0; k < inner; k += numbers) {
     const int64_t nk = std::min(numbers, inner - k), words = rounded_up(words_of(nk), kernel.step);
-    kernel.pack_right(right.data, right.wide,
-                      {.first = k * right.row + region.j * right.column,
-                       .across = right.column,
-                       .along = right.row,
-                       .count = region.columns,
-                       .inner = nk,
-                       .words = words},
-                      columns);
     for (int64_t i = 0; i < region.rows; i += kernel.block_rows) {
       const int64_t ni = std::min(kernel.block_rows, region.rows - i);
       kernel.pack_left(left.data, left.wide,
@@ -68,8 +85,17 @@ void multiply_region(const WordKernel& kernel, const Region& region, int64_t inn
                         .inner = nk,
                         .words = words},
                        rows);
-      kernel.multiply({ni, region.columns, words, rows, columns}, bias, add || k > 0, out + i * stride,
-                      stride);
+      for (int64_t j = 0; j < region.columns; j += kernel.packed_columns) {
+        const auto part = [&](int64_t first) {
+          return RightPart{k, nk, words, region.j + first,
+                           std::min(kernel.packed_columns, region.columns - first)};
+        };
+        uint32_t* panel = columns + j * words;
+        if (i == 0) pack_right_part(kernel, right, part(j), panel);
+        kernel.multiply({ni, part(j).columns, words, rows, panel}, bias ? bias + j : nullptr, add || k > 0,
+                        out + i * stride + j, stride,
+                        i == 0 ? ahead_of(right, part(j + kernel.packed_columns)) : Ahead{});
+      }
     }
   }
 }

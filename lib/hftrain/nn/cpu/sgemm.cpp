@@ -51,11 +51,13 @@ HFTRAIN_AVX512 void pack_across(const float* source, int64_t stride, int64_t cou
 
 // A tile of 12 × 32: left[k·12 + i], right[k·32 + j].
 HFTRAIN_AVX512 void multiply_tile(int64_t inner, const float* left, const float* right, const float* bias,
-                                  bool add, float* out, int64_t stride) {
+                                  bool add, float* out, int64_t stride, const Ahead& ahead) {
   __m512 sum[kTileRows][2];
 #pragma GCC unroll 12
   for (int i = 0; i < kTileRows; ++i) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
+  const char* next = ahead.at;
   for (int64_t k = 0; k < inner; ++k) {
+    ask_ahead(ahead, k, next);
     const __m512 first = _mm512_load_ps(right), second = _mm512_load_ps(right + kLanes);
 #pragma GCC unroll 12
     for (int i = 0; i < kTileRows; ++i) {
@@ -81,6 +83,12 @@ struct Tile {
   int64_t rows, columns;  // that count
 };
 
+// Packed panels: `rows` of the left matrix, the numbers `columns` of one panel of the right one.
+struct Panel {
+  int64_t rows, columns, inner;
+  const float *left, *right;
+};
+
 // A tile at an edge, over a whole one.
 void multiply_edge(const Tile& tile, int64_t inner, const float* left, const float* right, const float* bias,
                    bool add, float* out, int64_t stride) {
@@ -91,7 +99,7 @@ void multiply_edge(const Tile& tile, int64_t inner, const float* left, const flo
     for (int64_t i = 0; i < tile.rows; ++i)
       std::copy_n(out + i * stride, tile.columns, whole.data() + i * kTileColumns);
   }
-  multiply_tile(inner, left, right, start.data(), add, whole.data(), kTileColumns);
+  multiply_tile(inner, left, right, start.data(), add, whole.data(), kTileColumns, {});
   for (int64_t i = 0; i < tile.rows; ++i)
     std::copy_n(whole.data() + i * kTileColumns, tile.columns, out + i * stride);
 }
@@ -108,6 +116,34 @@ void pack_panels(const float* data, int64_t across, int64_t along, int64_t count
     }
     packed += width * inner;
   }
+}
+
+void multiply_panel(const Panel& panel, const float* bias, bool add, float* out, int64_t stride,
+                    const Ahead& first) {
+  Ahead ahead = first;
+  for (int64_t i = 0; i < panel.rows; i += kTileRows) {
+    const Tile tile{std::min<int64_t>(kTileRows, panel.rows - i), panel.columns};
+    const float* left = panel.left + i * panel.inner;
+    if (tile.rows == kTileRows && tile.columns == kTileColumns) {
+      multiply_tile(panel.inner, left, panel.right, bias, add, out + i * stride, stride, ahead);
+      ahead = ahead.behind(panel.inner);
+    } else {
+      multiply_edge(tile, panel.inner, left, panel.right, bias, add, out + i * stride, stride);
+    }
+  }
+}
+
+// Columns `j` … of what begins at `start`.
+void pack_right_panel(const MatrixView& right, const float* start, int64_t j, const Panel& panel,
+                      float* packed) {
+  pack_panels<kTileColumns>(start + j * right.column, right.column, right.row, panel.columns, panel.inner,
+                            packed);
+}
+
+// What is packed after the panel at column `j` of `columns`.
+Ahead panel_behind(const MatrixView& right, const float* start, int64_t j, int64_t columns, int64_t inner) {
+  if (right.column != 1 || j + kTileColumns >= columns) return {};
+  return {reinterpret_cast<const char*>(start + j + kTileColumns), right.row * 4, inner};
 }
 
 }  // namespace
@@ -135,26 +171,16 @@ void sgemm(const ProductSize& size, const MatrixView& left, const MatrixView& ri
     const int64_t nj = std::min(kColumns, size.columns - j0);
     for (int64_t k0 = 0; k0 < size.inner; k0 += kInner) {
       const int64_t nk = std::min(kInner, size.inner - k0);
-      pack_panels<kTileColumns>(right.data + k0 * right.row + j0 * right.column, right.column, right.row, nj,
-                                nk, columns);
-      const bool adds = add || k0 > 0;
+      const float* start = right.data + k0 * right.row + j0 * right.column;
       for (int64_t i0 = 0; i0 < size.rows; i0 += kRows) {
         const int64_t ni = std::min(kRows, size.rows - i0);
         pack_panels<kTileRows>(left.data + i0 * left.row + k0 * left.column, left.row, left.column, ni, nk,
                                rows);
         for (int64_t j = 0; j < nj; j += kTileColumns) {
-          for (int64_t i = 0; i < ni; i += kTileRows) {
-            const Tile tile{std::min<int64_t>(kTileRows, ni - i), std::min<int64_t>(kTileColumns, nj - j)};
-            float* corner = out + (i0 + i) * stride + j0 + j;
-            const float* start = bias ? bias + j0 + j : nullptr;
-            const float* a = rows + i * nk;
-            const float* b = columns + j * nk;
-            if (tile.rows == kTileRows && tile.columns == kTileColumns) {
-              multiply_tile(nk, a, b, start, adds, corner, stride);
-            } else {
-              multiply_edge(tile, nk, a, b, start, adds, corner, stride);
-            }
-          }
+          const Panel panel{ni, std::min<int64_t>(kTileColumns, nj - j), nk, rows, columns + j * nk};
+          if (i0 == 0) pack_right_panel(right, start, j, panel, columns + j * nk);
+          multiply_panel(panel, bias ? bias + j0 + j : nullptr, add || k0 > 0, out + i0 * stride + j0 + j,
+                         stride, i0 == 0 ? panel_behind(right, start, j, nj, nk) : Ahead{});
         }
       }
     }

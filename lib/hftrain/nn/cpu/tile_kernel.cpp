@@ -148,7 +148,7 @@ void multiply_square_at_edge(int64_t rows, int64_t columns, int64_t words, const
 
 // The panel of the right matrix stays in the first cache while those of the left one pass.
 HFTRAIN_AMX void multiply_tiles(const WordBlock& block, const float* bias, bool add, float* out,
-                                int64_t stride) {
+                                int64_t stride, const Ahead&) {
   static constexpr TileConfiguration kTiles = whole_tiles();
   _tile_loadconfig(&kTiles);
   for (int64_t j = 0; j < block.columns; j += kSide) {
@@ -196,6 +196,7 @@ const WordKernel& tile_kernel() {
       .step = kTileSide,
       .block_words = 256,
       .block_rows = 4 * kSide,
+      .packed_columns = kAllColumns,
       .pack_left = pack_tiles<pack_left_tile<float>, pack_left_tile<uint16_t>>,
       .pack_right = pack_tiles<pack_right_tile<float>, pack_right_tile<uint16_t>>,
       .multiply = multiply_tiles};

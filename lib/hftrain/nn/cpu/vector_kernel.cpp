@@ -13,11 +13,14 @@ constexpr int kWordRows = 12, kWordColumns = 32;  // of a tile
 
 // A tile of 12 × 32: left[word·12 + i], right[word·32 + j].
 HFTRAIN_AVX512_BF16 void multiply_words(int64_t words, const uint32_t* left, const uint32_t* right,
-                                        const float* bias, bool add, float* out, int64_t stride) {
+                                        const float* bias, bool add, float* out, int64_t stride,
+                                        const Ahead& ahead) {
   __m512 sum[kWordRows][2];
 #pragma GCC unroll 12
   for (int i = 0; i < kWordRows; ++i) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
+  const char* next = ahead.at;
   for (int64_t word = 0; word < words; ++word) {
+    ask_ahead(ahead, word, next);
     const auto first = reinterpret_cast<__m512bh>(_mm512_load_si512(right));
     const auto second = reinterpret_cast<__m512bh>(_mm512_load_si512(right + kLanes));
 #pragma GCC unroll 12
@@ -50,11 +53,13 @@ void multiply_words_at_edge(int64_t rows, int64_t columns, int64_t words, const 
     for (int64_t i = 0; i < rows; ++i)
       std::copy_n(out + i * stride, columns, whole.data() + i * kWordColumns);
   }
-  multiply_words(words, left, right, start.data(), add, whole.data(), kWordColumns);
+  multiply_words(words, left, right, start.data(), add, whole.data(), kWordColumns, {});
   for (int64_t i = 0; i < rows; ++i) std::copy_n(whole.data() + i * kWordColumns, columns, out + i * stride);
 }
 
-void multiply_block(const WordBlock& block, const float* bias, bool add, float* out, int64_t stride) {
+void multiply_block(const WordBlock& block, const float* bias, bool add, float* out, int64_t stride,
+                    const Ahead& first) {
+  Ahead ahead = first;
   for (int64_t j = 0; j < block.columns; j += kWordColumns) {
     const int64_t columns = std::min<int64_t>(kWordColumns, block.columns - j);
     for (int64_t i = 0; i < block.rows; i += kWordRows) {
@@ -63,7 +68,8 @@ void multiply_block(const WordBlock& block, const float* bias, bool add, float* 
       const float* start = bias ? bias + j : nullptr;
       float* corner = out + i * stride + j;
       if (rows == kWordRows && columns == kWordColumns) {
-        multiply_words(block.words, left, right, start, add, corner, stride);
+        multiply_words(block.words, left, right, start, add, corner, stride, ahead);
+        ahead = ahead.behind(block.words);
       } else {
         multiply_words_at_edge(rows, columns, block.words, left, right, start, add, corner, stride);
       }
@@ -79,6 +85,7 @@ const WordKernel& vector_kernel() {
                                       .step = 1,
                                       .block_words = 512,
                                       .block_rows = 16 * kWordRows,
+                                      .packed_columns = kWordColumns,
                                       .pack_left = pack_matrix<kWordRows>,
                                       .pack_right = pack_matrix<kWordColumns>,
                                       .multiply = multiply_block};
