@@ -1,0 +1,31 @@
+# Attention of whole sequences by blocks, and what stands between products in bfloat16.
+B = "lib/hftrain/nn/cpu/block_attention.cpp"
+O = "lib/hftrain/nn/cpu/operators.cpp"
+EXACT = "nn: Attention of whole sequences and its gradients are those of float64, by blocks where it is quicker"
+NANS = "nn: Scores that are no numbers are seen in what attention gives, and not beyond their rows"
+FORMS = "nn: The forms of every operator agree with the composition in float64, on the CPU in every dtype"
+
+fault("a block's queries see beyond their window", B, "std::max<int64_t>(0, high - a.window)", "std::max<int64_t>(0, high - a.keys)",
+      tests=[EXACT], says=r"worst <= tolerance")
+
+fault("a block's queries see the keys behind them", B, "std::min(a.keys, query + 1)", "std::max(a.keys, query + 1)",
+      tests=[EXACT], says=r"worst <= tolerance")
+
+fault("padding has a share of a block's attention", B, "seen[j] ? scores[j] : -kInfinity", "seen[j] ? scores[j] : scores[j]",
+      tests=[EXACT], says=r"worst <= tolerance")
+
+fault("a query whose scores are no numbers is taken for one without keys", B,
+      "std::none_of(scores, scores + n, [](float x) { return std::isnan(x); })", "n > 0",
+      tests=[NANS], says=r"isnan\(\)")
+
+fault("gradients of keys begin with those of other heads", B, "std::fill_n(room(memory.of_key, numbers), numbers, 0.0f);",
+      "room(memory.of_key, numbers);", tests=[EXACT], says=r"worst <= tolerance")
+
+fault("gradients of grouped heads are those of the first", B, "head < (key_head + 1) * group", "head < key_head * group + 1",
+      tests=[EXACT], says=r"worst <= tolerance")
+
+fault("tokens in bfloat16 are all turned like the first", O, "(strip.first + at) / token % length * half", "at / token % length * half",
+      tests=[FORMS], says=r"worst <= tolerance")
+
+fault("strips of bfloat16 are rounded to where the first one lies", O, "bits_of(to[i]) + strip.first, strip.count", "bits_of(to[i]), strip.count",
+      tests=[FORMS], says=r"worst <= tolerance")
