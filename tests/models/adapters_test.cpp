@@ -191,6 +191,21 @@ TEST_CASE(
                 "no module of the model with parameters of its own is called");
 }
 
+TEST_CASE("The second name of a tied matrix is no module to save, and it is told what it is", "[models]") {
+  const auto architecture =
+      Architecture::from_config(parse_json(R"({"model_type": "gpt2", "vocab_size": 64, "n_embd": 8,
+                                               "n_layer": 1, "n_head": 2, "n_positions": 16})",
+                                           "test"),
+                                "test", {});
+  AdapterSpec spec = everywhere();
+  spec.saved_modules = {"lm_head"};
+  CHECK_REFUSED(architectures::saved_whole(architecture->parameters(), spec, "gpt2"),
+                "'lm_head' has no parameters of its own in this model");
+  spec.tied_as_one = false;
+  CHECK_REFUSED(architectures::saved_whole(architecture->parameters(), spec, "gpt2"),
+                "the adapter has two matrices where the model has one");
+}
+
 TEST_CASE("Adapters are trained the same when blocks are recomputed, dropout included", "[models]") {
   std::set<testing::FamilyHead> recomputed;
   for (const std::string& name : testing::golden_names("heads")) {

@@ -118,6 +118,24 @@ Error trained_apart(const TiedParameter& tied) {
             std::string("or train it with ensure_weight_tying"));
 }
 
+Error no_module_to_save(const ParameterTable& table, const AdapterSpec& spec, const std::string& target,
+                        const std::string& model) {
+  const auto tied = std::ranges::find_if(
+      table.tied, [&](const TiedParameter& each) { return lies_within(each.alias, target); });
+  if (tied == table.tied.end()) {
+    return Error(ExitCode::kUsage,
+                 "no module of the model with parameters of its own is called '" + target + "'")
+        .where("lora_modules_to_save")
+        .why("the model is " + model + ", whose parameters end with " + table.parameters.back().name)
+        .hint("names or endings of modules");
+  }
+  if (!spec.tied_as_one) return trained_apart(*tied);
+  return Error(ExitCode::kUsage, "'" + target + "' has no parameters of its own in this model")
+      .where("lora_modules_to_save")
+      .why("its config ties them: '" + tied->alias + "' is '" + tied->parameter + "'")
+      .hint("the module of '" + tied->parameter + "' in its place, which is trained as both");
+}
+
 void append(ParameterTable& table, size_t position, const AdapterSpec& spec) {
   const ParameterSpec base = table.parameters[position];
   const int64_t in = base.shape[base.input_first ? 0 : 1], out = base.shape[base.input_first ? 1 : 0];
@@ -206,11 +224,7 @@ std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spe
         positions.push_back(static_cast<int>(i));
     }
     if (positions.size() > before || is_other_name_of_head(table, spec, target)) continue;
-    throw Error(ExitCode::kUsage,
-                "no module of the model with parameters of its own is called '" + target + "'")
-        .where("lora_modules_to_save")
-        .why("the model is " + model + ", whose parameters end with " + table.parameters.back().name)
-        .hint("names or endings of modules");
+    throw no_module_to_save(table, spec, target, model);
   }
   std::sort(positions.begin(), positions.end());
   positions.erase(std::unique(positions.begin(), positions.end()), positions.end());

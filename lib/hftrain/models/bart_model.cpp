@@ -63,11 +63,9 @@ at::Tensor BartModel::heads(const BartStack& stack, const at::Tensor& projected)
   return projected.view({projected.size(0), projected.size(1), heads, config_.d_model / heads});
 }
 
-nn::AttentionOptions BartModel::attention_options(const BartStack& stack) const {
+nn::AttentionOptions BartModel::options_of(const BartStack& stack) const {
   const int64_t size = config_.d_model / stack.attention_heads;
-  return {.scale = 1 / std::sqrt(static_cast<double>(size)),
-          .dropout = active(config_.attention_dropout),
-          .window = {}};
+  return attention_options(1 / std::sqrt(static_cast<double>(size)), config_.attention_dropout);
 }
 
 at::Tensor BartModel::attend_itself(Stack which, int64_t layer, nn::Parameters p, const at::Tensor& x,
@@ -77,7 +75,7 @@ at::Tensor BartModel::attend_itself(Stack which, int64_t layer, nn::Parameters p
       nn::linear_many(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, options().kernels.rest, products());
   const at::Tensor key = heads(stack, projected[0]), value = heads(stack, projected[1]),
                    query = heads(stack, projected[2]);
-  const nn::AttentionOptions options = attention_options(stack);
+  const nn::AttentionOptions options = options_of(stack);
   const at::Tensor attended =
       which == Stack::kDecoder
           ? attend_back(layer, query, key, value, {.causal = true, .padding = padding, .bias = {}}, options)
@@ -95,7 +93,7 @@ at::Tensor BartModel::attend_encoder(int64_t layer, nn::Parameters p, const at::
   });
   const at::Tensor attended =
       nn::attention(heads(stack, nn::linear(x, p[4], p[5], products())), of_encoder.keys, of_encoder.values,
-                    {.causal = false, .padding = in.encoded_padding, .bias = {}}, attention_options(stack));
+                    {.causal = false, .padding = in.encoded_padding, .bias = {}}, options_of(stack));
   return add_and_norm(x, attended, p[6], p[7], p.slice(8, 2));
 }
 

@@ -30,7 +30,7 @@ class BartModel final : public EncoderDecoderModel {
   at::Tensor attend_encoder(int64_t layer, nn::Parameters p, const at::Tensor& x,
                             const BlockInputs& in) const;
   at::Tensor heads(const architectures::BartStack& stack, const at::Tensor& projected) const;
-  nn::AttentionOptions attention_options(const architectures::BartStack& stack) const;
+  nn::AttentionOptions options_of(const architectures::BartStack& stack) const;
   at::Tensor feed_forward(nn::Parameters p, const at::Tensor& x) const;
   // norm(residual + dropout(x·weightᵀ + bias)); `p`: weight and bias of the product and of the norm.
   at::Tensor add_and_norm(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,

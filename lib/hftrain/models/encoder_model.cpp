@@ -67,9 +67,8 @@ at::Tensor EncoderModel::attention(nn::Parameters p, const at::Tensor& x, const 
   const int64_t heads = config_.heads, head_dim = config_.hidden_size / heads;
   Tensors projected = attention_inputs(x, {p[0], p[2], p[4]}, {p[1], p[3], p[5]}, first_only);
   for (at::Tensor& one : projected) one = one.view({one.size(0), one.size(1), heads, head_dim});
-  nn::AttentionOptions attention;
-  attention.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
-  attention.dropout = active(config_.attention_dropout);
+  const nn::AttentionOptions attention =
+      attention_options(1.0 / std::sqrt(static_cast<double>(head_dim)), config_.attention_dropout);
   return nn::attention(projected[0], projected[1], projected[2], {.padding = padding}, attention);
 }
 

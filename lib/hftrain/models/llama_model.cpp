@@ -86,10 +86,9 @@ at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const 
       nn::linear_many(x, {p.query, p.key, p.value}, {p.query_bias, p.key_bias, p.value_bias},
                       options().kernels.rest, products());
   const at::Tensor value = projected[2].view({x.size(0), x.size(1), -1, config_.head_dim});
-  nn::AttentionOptions attention;
-  attention.scale = 1.0 / std::sqrt(static_cast<double>(config_.head_dim));
-  attention.dropout = active(config_.attention_dropout);
-  attention.window = config_.sliding_window[static_cast<size_t>(layer)];
+  const nn::AttentionOptions attention =
+      attention_options(1.0 / std::sqrt(static_cast<double>(config_.head_dim)), config_.attention_dropout,
+                        config_.sliding_window[static_cast<size_t>(layer)]);
   return attend_back(layer, heads(projected[0], p.query_norm, places),
                      heads(projected[1], p.key_norm, places), value,
                      {.causal = true, .padding = places.padding, .documents = places.documents}, attention);

@@ -117,6 +117,11 @@ class Model {
                                            bool first_only) const;
   // A decoder's keys and values of the encoder's output: projected once for a text.
   KeysAndValues attend_to_encoder(int64_t layer, const std::function<KeysAndValues()>& project) const;
+  // Scores times `scale`; of the weights `dropout` in training mode.
+  nn::AttentionOptions attention_options(double scale, double dropout,
+                                         std::optional<int64_t> window = {}) const noexcept {
+    return {scale, active(dropout), window, products()};
+  }
   // `p` in training mode, else 0.
   double active(double p) const noexcept { return training_ ? p : 0; }
   nn::Products products() const noexcept {

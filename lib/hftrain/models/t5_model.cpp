@@ -58,7 +58,7 @@ at::Tensor T5Model::attend_itself(Stack stack, int64_t layer, nn::Parameters p, 
                                   const at::Tensor& bias) const {
   const std::vector<at::Tensor> projected =
       nn::linear_many(norm(in.x, p[4]), {p[0], p[1], p[2]}, {}, options().kernels.rest, products());
-  const nn::AttentionOptions options{.scale = 1, .dropout = dropout(), .window = {}};
+  const nn::AttentionOptions options = attention_options(1, config_.dropout_rate);
   const at::Tensor query = heads(projected[0]), key = heads(projected[1]), value = heads(projected[2]);
   const nn::AttentionMask mask{
       .causal = stack == Stack::kDecoder, .padding = in.padding, .bias = bias, .bias_learns = training()};

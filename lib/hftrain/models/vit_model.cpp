@@ -56,9 +56,8 @@ at::Tensor VitModel::embed(nn::Parameters p, const at::Tensor& pixels) const {
 }
 
 at::Tensor VitModel::attention(at::TensorList projections) const {
-  nn::AttentionOptions attention;
-  attention.dropout = active(config_.attention_probs_dropout_prob);
-  attention.scale = 1.0 / std::sqrt(static_cast<double>(config_.head_dim));
+  const nn::AttentionOptions attention = attention_options(
+      1.0 / std::sqrt(static_cast<double>(config_.head_dim)), config_.attention_probs_dropout_prob);
   const auto heads = [&](const at::Tensor& x) {
     return x.view({x.size(0), x.size(1), config_.num_attention_heads, config_.head_dim});
   };

@@ -199,10 +199,10 @@ bool is_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tens
            x.size(3) == query.size(3);
   };
   const bool wide = query.scalar_type() == at::kFloat;
-  return (wide || query.scalar_type() == at::kBFloat16) && cpu::prefers_block_attention(wide) &&
-         fits(query) && fits(key) && fits(value) && query.size(1) >= kTile && mask.past == 0 &&
-         (!mask.causal || query.size(1) == key.size(1)) && !mask.bias.defined() && !mask.bias_learns &&
-         options.dropout == 0 && options.scale > 0;
+  return options.products == Products::kQuickest && (wide || query.scalar_type() == at::kBFloat16) &&
+         cpu::prefers_block_attention(wide) && fits(query) && fits(key) && fits(value) &&
+         query.size(1) >= kTile && mask.past == 0 && (!mask.causal || query.size(1) == key.size(1)) &&
+         !mask.bias.defined() && !mask.bias_learns && options.dropout == 0 && options.scale > 0;
 }
 
 // `window` 0: not causal.

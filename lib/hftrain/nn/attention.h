@@ -7,13 +7,17 @@
 #include <optional>
 #include <vector>
 
+#include "hftrain/nn/kernels.h"
+
 namespace hftrain::nn {
 
 struct AttentionOptions {
   double scale = 1.0;    // multiplies the scores
   double dropout = 0.0;  // of the weights; 0 outside training
   // causal: of the keys that a query may see (its own and those before it) only that many; unset: all
-  std::optional<int64_t> window;
+  std::optional<int64_t> window = {};
+  Products products =
+      Products::kQuickest;  // of the scores and what follows: LibTorch's, or by cpu/block_attention.h
 };
 
 // What a query of a sequence of T may see of a sequence of S, and what is added to its scores.
