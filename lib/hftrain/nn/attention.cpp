@@ -15,6 +15,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "hftrain/nn/cpu/block_attention.h"
@@ -199,8 +200,10 @@ bool is_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tens
            x.size(3) == query.size(3);
   };
   const bool wide = query.scalar_type() == at::kFloat;
+  const int64_t keys = key.size(1),
+                reach = mask.causal ? std::min(keys, options.window.value_or(keys)) : keys;
   return options.products == Products::kQuickest && (wide || query.scalar_type() == at::kBFloat16) &&
-         cpu::prefers_block_attention(wide) && fits(query) && fits(key) && fits(value) &&
+         cpu::prefers_block_attention(wide, reach) && fits(query) && fits(key) && fits(value) &&
          query.size(1) >= kTile && mask.past == 0 && (!mask.causal || query.size(1) == key.size(1)) &&
          !mask.bias.defined() && !mask.bias_learns && options.dropout == 0 && options.scale > 0;
 }

@@ -230,8 +230,10 @@ void gradients_of_block(const BlockAttention& a, const BlockGradients& g, const 
 
 }  // namespace
 
-bool prefers_block_attention(bool wide) {
-  return prefers_sgemm() && (wide || has_bgemm());
+bool prefers_block_attention(bool wide, int64_t reach) {
+  constexpr int64_t kLongest =
+      4096;  // in float32: beyond it blocks have too few queries to pay for packed keys
+  return prefers_sgemm() && (wide ? reach <= kLongest : has_bgemm());
 }
 
 void attend_blocks(const BlockAttention& a, void* out, float* log_sums, int64_t begin, int64_t end) {

@@ -27,8 +27,8 @@ struct BlockAttention {
   const bool* seen = nullptr;  // [rows, keys]; null: all
 };
 
-// Whether this processor is one on which it is quicker than LibTorch's, and has what it needs.
-bool prefers_block_attention(bool wide);
+// Whether this processor is one on which it is quicker than LibTorch's where a query sees up to `reach` keys, and has what it needs.
+bool prefers_block_attention(bool wide, int64_t reach);
 
 // out [rows, queries, heads, width] as the operands, contiguous; log_sums [rows, heads, queries]: log Σ exp(score) of each query,
 // infinite where it sees no key: its output is zeros then. Tasks [begin, end) of rows · heads; they do not depend on each other.
