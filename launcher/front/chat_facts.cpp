@@ -30,9 +30,13 @@ void set_token(chat::TemplateFolder& folder, const std::string& name, const std:
   folder.special_tokens.emplace_back(name, chat::Value::text(token));
 }
 
+bool names_template_file(const std::string& path) {
+  return path.ends_with(".jinja") || path.ends_with(".j2");
+}
+
 bool is_template_file(const std::string& path) {
   std::error_code ignored;
-  return (path.ends_with(".jinja") || path.ends_with(".j2")) && fs::is_regular_file(path, ignored);
+  return names_template_file(path) && fs::is_regular_file(path, ignored);
 }
 
 // A template speaks in the tokens of its own tokenizer.
@@ -106,6 +110,14 @@ void add_chat_facts(const arguments::ParseOutcome& parsed, const Environment& en
   take_token("eos_token", asked.eos_token, facts);
   if (const auto& path = asked.chat_template_path) {
     const arguments::ModelArguments& model = parsed.arguments.model;
+    if (names_template_file(*path) && !path_exists(*path)) {
+      throw Error(ExitCode::kData, "there is no template in " + *path)
+          .where(kTemplateFlag)
+          .why("no such file")
+          .hint(
+              "the path of a .jinja or .j2 file; a relative one starts in the folder where hftrain was "
+              "started");
+    }
     const std::string place = is_template_file(*path)
                                   ? *path
                                   : plan::resolve_model_folder(*path, kTemplateFlag, model.model_revision,

@@ -21,6 +21,7 @@
 #include "hftrain/storage/model_folder.h"
 #include "hftrain/tasks/task_table.h"
 #include "hftrain/tokenizer/tokenizer.h"
+#include "hftrain/tokenizer/unheeded_settings.h"
 #include "launcher/front/chat_facts.h"
 #include "launcher/ssh/host_file.h"
 #include "launcher/ssh/machine_start.h"
@@ -57,6 +58,7 @@ void add_tokenizer_facts(const arguments::ParseOutcome& parsed, const Environmen
   facts.forced_bos = forced_bos_id(*tokenizer, parsed.arguments.data.forced_bos_token);
   facts.tokenizer_vocabulary = tokenizer->vocab_size();
   facts.tokenizer_pads_on_left = tokenizer->pads_on_left();
+  facts.tokenizer_unheeded = tokenizer::unheeded_settings(*tokenizer);
   facts.special_tokens = plan::SpecialTokens{tokenizer->bos_id(), tokenizer->eos_id(), tokenizer->pad_id(),
                                              tokenizer->mask_id()};
   add_chat_facts(parsed, environment, *tokenizer, facts);

@@ -29,12 +29,20 @@ constexpr const char* kWaysOut =
     "another --output_dir, --resume_from_checkpoint DIR, or --overwrite_output_dir, which moves the old run "
     "aside";
 
-std::vector<std::string> skipped_lines(const OutputState& state) {
+std::vector<std::string> skipped_lines(const storage::NewestCheckpoint& newest) {
   std::vector<std::string> lines;
-  for (const storage::SkippedCheckpoint& skipped : state.newest.skipped) {
+  for (const storage::SkippedCheckpoint& skipped : newest.skipped) {
     lines.push_back("skipped " + skipped.path + ": " + skipped.reason);
   }
   return lines;
+}
+
+// From the newest that verified; `which` says whose it is.
+ResumeDecision resume_from(const storage::NewestCheckpoint& newest, const std::string& which) {
+  ResumeDecision decision{newest.checkpoint->path, skipped_lines(newest)};
+  decision.notices.push_back("resuming from " + newest.checkpoint->path + " at step " +
+                             std::to_string(newest.checkpoint->step) + which);
+  return decision;
 }
 
 // Another trainer's folder has no hashes to verify: its files are read, and the checksums in them compared.
@@ -51,6 +59,19 @@ ResumeDecision resume_from_trainers(const std::string& folder) {
 
 ResumeDecision resume_from_folder(const Inputs& inputs, const std::string& named) {
   const std::string folder = std::filesystem::absolute(named).lexically_normal().string();
+  if (!path_exists(folder)) {
+    throw Error(ExitCode::kData, "there is no checkpoint to resume from at " + folder)
+        .where(inputs.parsed.origins.describe("resume_from_checkpoint"))
+        .why("no such folder")
+        .hint(
+            "the folder of a checkpoint; --resume_from_checkpoint true takes the newest of the output "
+            "folder");
+  }
+  // The output folder of a run, whose model has neither an optimizer nor random numbers beside it.
+  if (!path_exists(folder + '/' + storage::kManifestName)) {
+    const storage::NewestCheckpoint newest = storage::newest_verified_checkpoint(folder);
+    if (newest.checkpoint) return resume_from(newest, ", the newest of that folder");
+  }
   if (interchange::is_of_trainer(folder)) return resume_from_trainers(folder);
   const storage::Verification verified = storage::verify_checkpoint(folder);
   if (verified.ok) return {folder, {"resuming from " + folder + " at step " + std::to_string(verified.step)}};
@@ -64,16 +85,13 @@ ResumeDecision resume_from_folder(const Inputs& inputs, const std::string& named
 
 ResumeDecision resume_from_newest(const Inputs& inputs, const OutputState& state) {
   if (!state.newest.checkpoint) {
-    const std::vector<std::string> skipped = skipped_lines(state);
+    const std::vector<std::string> skipped = skipped_lines(state.newest);
     throw Error(ExitCode::kData, "there is no checkpoint to resume from in " + inputs.output_dir)
         .where(inputs.parsed.origins.describe("resume_from_checkpoint"))
         .why(skipped.empty() ? "no save was finished in it" : join(skipped, "; "))
         .hint("leave --resume_from_checkpoint out to start a new run");
   }
-  const storage::CheckpointInfo& newest = *state.newest.checkpoint;
-  ResumeDecision decision{newest.path, skipped_lines(state)};
-  decision.notices.push_back("resuming from " + newest.path + " at step " + std::to_string(newest.step));
-  return decision;
+  return resume_from(state.newest, "");
 }
 
 std::vector<std::string> differences(const storage::Manifest& manifest, const plan::RunPlan& plan) {
@@ -97,7 +115,7 @@ ResumeDecision continue_or_refuse(const Inputs& inputs, const OutputState& state
   if (!state.newest.checkpoint) {
     throw Error(ExitCode::kData, inputs.output_dir + " holds checkpoints, and none of them verifies")
         .where(inputs.parsed.origins.describe("output_dir"))
-        .why(join(skipped_lines(state), "; "))
+        .why(join(skipped_lines(state.newest), "; "))
         .hint(kWaysOut);
   }
   refuse_another_run(inputs, *state.manifest, plan);
@@ -425,7 +443,7 @@ ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan) {
   if (inputs.parsed.arguments.output.overwrite_output_dir) return begin_anew(inputs);
   refuse_others_checkpoints(inputs);
   const OutputState state = storage::inspect_output_dir(inputs.output_dir);
-  if (asked == "auto" && !state.newest.checkpoint) return {"", skipped_lines(state)};
+  if (asked == "auto" && !state.newest.checkpoint) return {"", skipped_lines(state.newest)};
   if (asked) return resume_as_asked(plan, resume_from_newest(inputs, state));
   if (state.kind == OutputKind::kCheckpoints) return continue_or_refuse(inputs, state, plan);
   if (state.kind == OutputKind::kForeign) return {"", {what_becomes_of_others(inputs.output_dir, state)}};

@@ -7,6 +7,7 @@ leaves nothing of its own.
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -101,6 +102,28 @@ def the_folder_is_looked_at_before_the_data_are_prepared(fixture, folder):
         refused(fixture, 7, "cannot create folder", *command, *below_a_file)
 
 
+def what_a_run_goes_on_from_is_what_was_meant(fixture, folder):
+    """Weights of another model are another run; of a run's output folder the newest checkpoint is meant; a mistyped one is told as that."""
+    first, second, tuned = (os.path.join(folder, name) for name in ("first", "second", "tuned"))
+    for output, seed in ((first, 42), (second, 7)):
+        fixture.call(*fixture.flags(output, "--max_steps", "2", "--save_steps", 1, "--seed", seed, ranks=1))
+    flags = fixture.flags(tuned, "--save_steps", 1, ranks=1)
+    flags = flags[4:]  # without --model_type and what belongs to it
+    fixture.call(*flags, "--model_name_or_path", first, "--max_steps", "1")
+    refused(fixture, 2, "weights: ", *flags, "--model_name_or_path", second, "--max_steps", "3")
+    copy = os.path.join(folder, "a copy")
+    shutil.copytree(first, copy)
+    went_on = fixture.call(*flags, "--model_name_or_path", copy, "--max_steps", "2")
+    expect("resuming from " + os.path.join(tuned, "checkpoint-1") in went_on.stdout + went_on.stderr, "a copy of the same weights is the same run", went_on.stderr)
+    itself = fixture.flags(tuned, "--save_steps", 1, ranks=1)[4:]
+    fixture.call(*itself, "--model_name_or_path", tuned, "--max_steps", "3")
+
+    named = fixture.call(*flags, "--model_name_or_path", first, "--max_steps", "3", "--overwrite_output_dir", "--resume_from_checkpoint", second)
+    expect("resuming from " + os.path.join(second, "checkpoint-2") + " at step 2, the newest of that folder" in named.stdout + named.stderr,
+           "the newest checkpoint in it", named.stdout + named.stderr)
+    refused(fixture, 4, "no such folder", *flags, "--model_name_or_path", first, "--max_steps", "4", "--resume_from_checkpoint", os.path.join(folder, "nope"))
+
+
 def a_stop_before_ranks_begin_moves_the_old_run_back(fixture, folder):
     output, here = os.path.join(folder, "out"), os.path.join(folder, "here")
     flags = fixture.flags(output, "--max_steps", 2, "--save_steps", 2, ranks=1)
@@ -144,6 +167,7 @@ def a_port_that_is_not_there_moves_the_old_run_back(fixture, folder):
 
 
 SCENARIOS = [a_run_that_never_began_leaves_nothing, the_folder_is_looked_at_before_the_data_are_prepared,
+             what_a_run_goes_on_from_is_what_was_meant,
              a_stop_before_ranks_begin_moves_the_old_run_back, a_port_that_is_not_there_moves_the_old_run_back]
 
 if __name__ == "__main__":

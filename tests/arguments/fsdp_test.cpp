@@ -81,6 +81,9 @@ TEST_CASE("rule F4: size and layer classes exclude each other unless the policy 
                  "options of FSDP have no effect without --fsdp or --use_fsdp"));
   CHECK(contains(notes(parse({"--fsdp_config", "{}"})), "have no effect without --fsdp"));
   CHECK(notes(parse({"--fsdp_min_num_params", "0"})).empty());
+  CHECK(contains(notes(parse({"--fsdp_sharding_strategy", "FULL_SHARD"})), "have no effect without --fsdp"));
+  CHECK(contains(notes(parse({"--fsdp_reshard_after_forward", "true"})), "have no effect without --fsdp"));
+  CHECK(notes(parse({"--fsdp_config", "null"})).empty());
 }
 
 TEST_CASE("rule F5: an unknown word is named, with the nearest ones") {

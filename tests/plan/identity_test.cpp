@@ -34,6 +34,24 @@ TEST_CASE("another seed, model or text is another run, and the difference is nam
   CHECK(identity_differences(saved, run_identity(data)).at(0) == "data: \"abc123\" there, \"def456\" here");
 }
 
+TEST_CASE(
+    "weights that begin elsewhere are another run, but beside a checkpoint that does not say where its own "
+    "began") {
+  RunPlan drawn = example(), tuned = example(), other = example(), own = example();
+  tuned.model.source_folder = other.model.source_folder = own.model.source_folder = "/models/some";
+  tuned.model.weights_mark = "aaa";
+  other.model.weights_mark = "bbb";
+  CHECK(identity_differences(run_identity(tuned), run_identity(other)) ==
+        std::vector<std::string>{"weights: \"aaa\" there, \"bbb\" here"});
+  CHECK(identity_differences(run_identity(drawn), run_identity(tuned)) ==
+        std::vector<std::string>{"weights: \"drawn\" there, \"aaa\" here"});
+  CHECK(
+      identity_differences(run_identity(tuned), run_identity(own)).empty());  // from the output folder itself
+  Json before = run_identity(tuned);
+  before.erase("weights");
+  CHECK(identity_differences(before, run_identity(other)).empty());
+}
+
 TEST_CASE("a member that an older checkpoint lacks counts as different") {
   Json saved = run_identity(example());
   saved.erase("task");

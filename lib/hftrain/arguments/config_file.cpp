@@ -53,7 +53,17 @@ class ConfigFileReader {
       const std::string key = item.first.Scalar();
       if (key == "distributed_type" || key == "compute_environment") return read_accelerate(root);
     }
+    for (const auto& item : root) {
+      const std::string key = item.first.Scalar();
+      if (key == "zero_optimization" || key == "train_micro_batch_size_per_gpu")
+        return refuse_deepspeed(item.first);
+    }
     for (const auto& item : root) read_top_level(item.first, item.second);
+  }
+
+  void refuse_deepspeed(const YAML::Node& key) {
+    problem(path_ + " is a configuration of DeepSpeed", place_of(key),
+            "its keys are DeepSpeed's, and no flags: '" + key.Scalar() + "' is one", "--deepspeed " + path_);
   }
 
   void read_accelerate(const YAML::Node& root) {

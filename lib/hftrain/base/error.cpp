@@ -95,9 +95,9 @@ const char* what_to_do(int error_number) {
   switch (error_number) {
     case ENOSPC:
     case EDQUOT:
-      return "free space on that file system, or name another folder with --output_dir";
+      return "free space on that file system, or name a folder on another one";
     case EFBIG:
-      return "see how large a file may be there (ulimit -f), or name another folder with --output_dir";
+      return "see how large a file may be there (ulimit -f), or name a folder elsewhere";
     case EIO:
       return "look at that disk: the system log (dmesg) says more";
     case ENOENT:

@@ -34,6 +34,7 @@ double number(const Json& value, const Bounds& bounds) {
   if (std::isfinite(given) && given <= bounds.most &&
       (bounds.open ? acts > bounds.least : given >= bounds.least))
     return given;
+  if (!std::isfinite(given)) throw Mistake{"it must be a finite number"};
   const std::string least = Json(bounds.least).dump();
   std::string range = bounds.open ? "above " + least : least + " or more";
   if (std::isfinite(bounds.most)) range += " and at most " + Json(bounds.most).dump();
@@ -242,6 +243,12 @@ const std::vector<Setting>& settings() {
   return all;
 }
 
+// JSON has no word for what is no number, and writes null.
+std::string shown(const Json& value) {
+  const bool infinite = value.is_number_float() && !std::isfinite(value.get<double>());
+  return infinite ? std::to_string(value.get<double>()) : value.dump();
+}
+
 std::span<const std::string_view> settings_not_here() {
   return kNotHere;
 }
@@ -255,7 +262,7 @@ void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, c
   for (const Key& key : keys()) {
     const auto found = json.find(key.setting.name);
     if (found == json.end() || found->is_null()) continue;
-    const std::string what = std::string(key.setting.name) + " is " + found->dump();
+    const std::string what = std::string(key.setting.name) + " is " + shown(*found);
     try {
       key.take(config, *found, vocabulary);
     } catch (const Mistake& mistake) {

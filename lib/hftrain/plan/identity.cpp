@@ -25,6 +25,9 @@ Json run_identity(const RunPlan& plan) {
                    {"task", tasks::row_of(plan.data.task).name},
                    {"seed", plan.seed},
                    {"data_seed", plan.data.seed}};
+  // Where its weights begin. What the output folder itself holds is not compared.
+  if (plan.model.source_folder.empty()) identity["weights"] = "drawn";
+  if (!plan.model.weights_mark.empty()) identity["weights"] = plan.model.weights_mark;
   if (plan.model.adapter) {
     identity["adapter"] = adapter_identity(plan.model.adapter->spec);
     identity["adapter"]["base"] = plan.model.source_folder;
@@ -43,6 +46,7 @@ Json adapter_identity(const architectures::AdapterSpec& spec) {
 std::vector<std::string> identity_differences(const Json& saved, const Json& present) {
   std::vector<std::string> lines;
   for (const auto& [name, value] : present.items()) {
+    if (name == "weights" && !saved.contains(name)) continue;  // a checkpoint of before it was kept
     const Json other = saved.value(name, Json());
     if (other != value) lines.push_back(name + ": " + other.dump() + " there, " + value.dump() + " here");
   }

@@ -45,7 +45,8 @@ struct ModelFacts {
   std::optional<int64_t> tokenizer_vocabulary;  // number of ids
   std::optional<SpecialTokens> special_tokens;
   bool tokenizer_pads_on_left = false;
-  std::optional<int64_t> forced_bos;  // of --forced_bos_token
+  std::vector<std::string> tokenizer_unheeded;  // tokenizer/unheeded_settings.h
+  std::optional<int64_t> forced_bos;            // of --forced_bos_token
   // Of the tokenizer, or as the flags of instruction data have them; unset: the task has no use for them.
   std::optional<chat::TemplateFolder> chat;
   Json tokenizer_settings = Json::object();  // what the saved tokenizer_config.json says otherwise

@@ -126,6 +126,16 @@ void note_tokenizer(const ResolveInput& input, const RunPlan& plan, std::vector<
                    "open it there by PreTrainedTokenizerFast, or train with a tokenizer of such a model"});
 }
 
+void note_unheeded_settings(const ResolveInput& input, std::vector<Diagnostic>& notes) {
+  if (input.model.tokenizer_unheeded.empty()) return;
+  notes.push_back({Diagnostic::Severity::kWarning,
+                   "transformers makes other tokens of some texts with this tokenizer",
+                   input.model.tokenizer_folder + "/tokenizer_config.json",
+                   join(input.model.tokenizer_unheeded, "; ") + ". Here tokenizer.json alone decides",
+                   "open it once in transformers and write it by save_pretrained: its tokenizer.json then "
+                   "says the same"});
+}
+
 // Files of other trainers go on the defaults of those.
 void note_learning_rate(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   const double peers = task_row(input.parsed).peers_learning_rate;
@@ -275,6 +285,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   notes.insert(notes.end(), opening.begin(), opening.end());
   note_special_tokens(input, plan, notes);
   note_tokenizer(input, plan, notes);
+  note_unheeded_settings(input, notes);
   note_end_of_text(input, notes);
   note_length(input, plan, notes);
   note_learning_rate(input, plan, notes);

@@ -123,6 +123,7 @@ struct FusedKernels {
 
 struct ModelPlan {
   std::string source_folder;        // transformers folder to load weights from; empty: from scratch
+  std::string weights_mark;         // of those weights (storage/weights_mark.h); empty: it is not compared
   std::string model_type;           // the family, as config.json names it
   Json config;                      // the complete config.json content the run uses
   std::string generation_config;    // text of the generation_config.json that is saved

@@ -86,12 +86,12 @@ NLOHMANN_JSON_SERIALIZE_ENUM(GrowthKind, {{GrowthKind::kTokens, "tokens"},
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GrownParameter, name, rows_before, kind)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdapterPlan, spec, folder, config)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FusedKernels, rope, swiglu, geglu, rms_norm, loss, rest, own)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, model_type, config, generation_config,
-                                   preprocessor_config, tokenizer_folder, tokenizer_settings, chat_template,
-                                   master_dtype, parameters, trainable_parameters, non_embedding_parameters,
-                                   gradient_checkpointing, checkpoint_every_n_layers, checkpoint_offload,
-                                   neftune_noise_alpha, fused_kernels, ignore_mismatched_sizes, grown, frozen,
-                                   adapter)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, weights_mark, model_type, config,
+                                   generation_config, preprocessor_config, tokenizer_folder,
+                                   tokenizer_settings, chat_template, master_dtype, parameters,
+                                   trainable_parameters, non_embedding_parameters, gradient_checkpointing,
+                                   checkpoint_every_n_layers, checkpoint_offload, neftune_noise_alpha,
+                                   fused_kernels, ignore_mismatched_sizes, grown, frozen, adapter)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_interval, hysteresis, refill,
                                    minimum)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)

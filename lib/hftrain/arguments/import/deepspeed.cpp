@@ -42,6 +42,14 @@ void renew(Section& section) {
 }
 
 void import_file(Section& section, ParseOutcome& outcome, Diagnostics& problems) {
+  if (section.values.contains("compute_environment") || section.values.contains("distributed_type")) {
+    problems.push_back(
+        {.what = "deepspeed: this is a configuration of Accelerate",
+         .where = section.origin,
+         .why = "it has compute_environment or distributed_type, which DeepSpeed does not know",
+         .hint = "--config " + section.origin});
+    return;
+  }
   renew(section);
   DeepSpeedOptions options;
   FlagValues flags(outcome, problems);

@@ -113,13 +113,14 @@ class Import {
  private:
   void say_without_effect() {
     std::vector<std::string> names;
-    if (outcome_.unread.count("fsdp_config") > 0) {
+    const auto section = outcome_.unread.find("fsdp_config");
+    if (section != outcome_.unread.end() && !section->second.is_null()) {
       section_of("fsdp_config", outcome_, problems_);  // what is no mapping is a mistake in any case
       names.push_back(outcome_.origins.describe("fsdp_config"));
     }
     for (const Flag* flag : given_flags(outcome_)) {
       const std::string name(flag->name);
-      if (outcome_.unread.at(name) != flag->default_value()) names.push_back(outcome_.origins.describe(name));
+      if (asks_for_something(*flag)) names.push_back(outcome_.origins.describe(name));
     }
     if (names.empty()) return;
     outcome_.notes.push_back({.severity = Severity::kWarning,
@@ -127,6 +128,14 @@ class Import {
                               .where = join(names, ", "),
                               .why = "",
                               .hint = "--fsdp true"});
+  }
+
+  // Any value but the default; and that, too, where it switches something on and no file just repeats all defaults.
+  bool asks_for_something(const Flag& flag) const {
+    const std::string name(flag.name);
+    const Json& value = outcome_.unread.at(name);
+    const bool off = value.is_null() || value == false || value == 0 || value == "";
+    return value != flag.default_value() || (!off && outcome_.origins.is_chosen(name));
   }
 
   void read_section() {

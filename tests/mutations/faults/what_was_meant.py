@@ -1,0 +1,21 @@
+# What a run goes on from, and what files beside others say.
+IDENTITY = "plan: weights that begin elsewhere are another run, but beside a checkpoint that does not say where its own began"
+WEIGHTS = "storage: The mark of weights is that of a copy and not that of others of the same shape"
+U = "lib/hftrain/tokenizer/unheeded_settings.cpp"
+SAID = "tokenizer: What transformers builds of tokenizer_config.json and the pipeline does not have is said"
+TOKENS = "tokenizer: Tokens that only tokenizer_config.json names are told as other text"
+
+fault("a run goes on from a checkpoint whose weights began elsewhere", "lib/hftrain/plan/identity.cpp",
+      'identity["weights"] = plan.model.weights_mark;', 'identity["weight"] = plan.model.weights_mark;', tests=[IDENTITY], says=r"identity_differences")
+
+fault("checkpoints of before are another run", "lib/hftrain/plan/identity.cpp", 'if (name == "weights" && !saved.contains(name)) continue;', "",
+      tests=[IDENTITY], says=r"identity_differences")
+
+fault("weights of the same shape have one mark", "lib/hftrain/storage/weights_mark.cpp", "constexpr size_t kSample = 256;", "constexpr size_t kSample = 0;",
+      tests=[WEIGHTS], says=r"weights_mark")
+
+fault("a cased text is taken for what a tokenizer's config says", U, 'settings.truth("do_lower_case").value_or(true)', 'settings.truth("do_lower").value_or(true)',
+      tests=[SAID], says=r"do_lower_case")
+
+fault("a token that only the config names is passed over", U, 'if (key != "additional_special_tokens" && key', 'if (key',
+      tests=[TOKENS], says=r"said_of")
