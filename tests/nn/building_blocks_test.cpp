@@ -170,6 +170,19 @@ TEST_CASE("A query that sees no key gives zeros and finite gradients, in every d
   }
 }
 
+TEST_CASE("Attention over a sequence without places gives zeros and gradients") {
+  const int64_t queries = GENERATE(0, 1, 5, 20);
+  const auto leaf = [&](int64_t places, uint64_t seed) {
+    return drawn({2, places, 2, 8}, seed).requires_grad_(true);
+  };
+  const at::Tensor q = leaf(queries, 1), k = leaf(0, 2), v = leaf(0, 3);
+  const at::Tensor out = attention(q, k, v, {}, {});
+  CHECK(out.sizes() == at::IntArrayRef({2, queries, 16}));
+  CHECK(out.abs().sum().item<float>() == 0.0f);
+  out.sum().backward();
+  for (const at::Tensor& each : {q, k, v}) CHECK(each.grad().defined());
+}
+
 // LibTorch's backward pass in bfloat16 takes eight times as long there as the one in float32.
 TEST_CASE(
     "Attention of bfloat16 is that of the same numbers in float32 where LibTorch has only loops for it") {

@@ -43,6 +43,9 @@ TEST_CASE("every foreign exception gets the exit code of its kind") {
           TORCH_CHECK(false, "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`");
         }).code() == ExitCode::kDeviceMemory);
   CHECK(error_of([] {
+          TORCH_CHECK(false, "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED");
+        }).code() == ExitCode::kDeviceMemory);
+  CHECK(error_of([] {
           throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
         }).code() == ExitCode::kEnvironment);
   CHECK(error_of([] { throw std::runtime_error("odd"); }).code() == ExitCode::kInternal);

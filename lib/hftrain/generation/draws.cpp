@@ -17,14 +17,15 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// `most` is the largest of some scores, of which one is to be drawn.
-void require_finite(float most) {
+// `most` is the largest of these scores that are numbers, of which one is to be drawn.
+void require_finite(float most, std::span<const float> scores) {
   if (std::isfinite(most)) return;
+  const bool forbidden = most < 0 && std::ranges::none_of(scores, [](float x) { return std::isnan(x); });
   throw Error(ExitCode::kData, "no token can be drawn")
       .where("generating the next token")
-      .why(most < 0 ? "every token is forbidden: all scores are minus infinity" : "scores are infinite")
-      .hint(most < 0 ? "fewer suppress_tokens, bad_words_ids or forced tokens that exclude each other"
-                     : "a temperature nearer to 1, or do_sample false");
+      .why(forbidden ? "every token is forbidden: all scores are minus infinity" : "scores are infinite")
+      .hint(forbidden ? "fewer suppress_tokens, bad_words_ids or forced tokens that exclude each other"
+                      : "a temperature nearer to 1, or do_sample false");
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ double uniform(const DrawKey& key) {
 
 int64_t draw_token(std::span<const float> scores, const DrawKey& key) {
   const float most = largest_of(scores);
-  require_finite(most);
+  require_finite(most, scores);
   double sum = 0;
   for (const float score : scores) sum += std::exp(score - most);
   double left = uniform(key) * sum;
@@ -53,7 +54,7 @@ int64_t draw_token(std::span<const float> scores, const DrawKey& key) {
 
 std::vector<int64_t> draw_without_replacement(std::span<const float> scores, size_t count,
                                               const DrawKey& key) {
-  require_finite(largest_of(scores));
+  require_finite(largest_of(scores), scores);
   std::vector<float> noisy(scores.begin(), scores.end());
   DrawKey place = key;
   for (float& score : noisy) {

@@ -295,6 +295,9 @@ at::Tensor attend_one_by_one(const at::Tensor& query, const at::Tensor& key, con
 
 at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const AttentionMask& mask, const AttentionOptions& options) {
+  if (key.size(1) == 0) {  // nobody sees a key; all that would have been seen gets its gradient, of zeros
+    return query.flatten(2) * 0 + (key.sum() + value.sum()) * 0;
+  }
   if (!mask.documents.empty()) return attention_by_documents(query, key, value, mask.documents, options);
   if (is_step(query, key, value, mask, options)) return step_attention(query, key, value, mask, options);
   if (mask.past > 0 && query.size(1) > 1) return attend_one_by_one(query, key, value, mask, options);

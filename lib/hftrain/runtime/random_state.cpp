@@ -54,7 +54,8 @@ RandomState capture_random_state(const DeviceRuntime& runtime, c10::Device devic
 }
 
 bool has_streams_of(const RandomState& state, c10::Device device) {
-  return !state.cpu.empty() && (device.is_cpu() || !state.device.empty());
+  // A GPU's dropout draws from the device's generator: on a CPU the one of such a run is where it began.
+  return !state.cpu.empty() && device.is_cpu() == state.device.empty();
 }
 
 void restore_random_state(const RandomState& state, const DeviceRuntime& runtime, c10::Device device) {

@@ -26,7 +26,8 @@ Error out_of_device_memory(const c10::Error& error, const std::string& where) {
 
 bool is_failed_allocation(const c10::Error& error) {
   const std::string_view what = error.what_without_backtrace();
-  return what.find("_STATUS_ALLOC_FAILED") != std::string_view::npos;  // cuBLAS, cuDNN
+  return what.find("_STATUS_ALLOC_FAILED") != std::string_view::npos ||  // cuBLAS
+         what.find("ALLOCATION_FAILED") != std::string_view::npos;       // cuDNN 9
 }
 
 Error device_error(const c10::AcceleratorError& error) {
