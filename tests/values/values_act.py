@@ -47,7 +47,6 @@ ONLY_REFUSE = {
     "LaunchArguments::force_multi": "what it does is to lift a refusal",
     **dict.fromkeys(("ModelArguments::ignore_mismatched_sizes", "ModelPlan::ignore_mismatched_sizes"),
                     "what it does is to lift a refusal"),
-    "AdapterSpec::tied_as_one": "an adapter whose tied matrices peft trained apart is refused",
     "AdapterArguments::lora_task_type": "the model's head is what it says, and another word is refused",
     "ModelArguments::resize_position_embeddings": "it acts by a key of the model's config, which is JSON and is not followed here",
     "DataArguments::dataset_config_name": "it chooses among the files of a data set by a pointer, which is not followed here",
