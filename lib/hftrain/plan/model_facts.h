@@ -23,6 +23,7 @@ struct SpecialTokens {
 struct ModelFacts {
   std::shared_ptr<const architectures::Architecture> architecture;
   std::string source_folder;  // absolute; weights come from here. Empty: from scratch
+  std::string weights_mark;   // of those (storage/weights_mark.h)
   std::optional<architectures::AdapterSpec>
       adapter;                 // of the folder that was named, whose base model is opened
   std::string adapter_folder;  // absolute; that folder
