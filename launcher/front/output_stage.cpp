@@ -71,6 +71,12 @@ ResumeDecision resume_from_folder(const Inputs& inputs, const std::string& named
   if (!path_exists(folder + '/' + storage::kManifestName)) {
     const storage::NewestCheckpoint newest = storage::newest_verified_checkpoint(folder);
     if (newest.checkpoint) return resume_from(newest, ", the newest of that folder");
+    if (!storage::list_checkpoints(folder).empty()) {
+      throw Error(ExitCode::kData, folder + " holds checkpoints, and none of them verifies")
+          .where(inputs.parsed.origins.describe("resume_from_checkpoint"))
+          .why(join(skipped_lines(newest), "; "))
+          .hint("--model_name_or_path starts a new run from the weights alone");
+    }
   }
   if (interchange::is_of_trainer(folder)) return resume_from_trainers(folder);
   const storage::Verification verified = storage::verify_checkpoint(folder);

@@ -121,6 +121,10 @@ def what_a_run_goes_on_from_is_what_was_meant(fixture, folder):
     named = fixture.call(*flags, "--model_name_or_path", first, "--max_steps", "3", "--overwrite_output_dir", "--resume_from_checkpoint", second)
     expect("resuming from " + os.path.join(second, "checkpoint-2") + " at step 2, the newest of that folder" in named.stdout + named.stderr,
            "the newest checkpoint in it", named.stdout + named.stderr)
+    for step in (1, 2):
+        os.truncate(os.path.join(second, f"checkpoint-{step}", "model.safetensors"), 100)
+    refused(fixture, 4, "none of them verifies", *flags, "--model_name_or_path", first, "--max_steps", 4, "--overwrite_output_dir", "--resume_from_checkpoint",
+            second)
     refused(fixture, 4, "no such folder", *flags, "--model_name_or_path", first, "--max_steps", "4", "--resume_from_checkpoint", os.path.join(folder, "nope"))
 
 

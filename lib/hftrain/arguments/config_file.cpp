@@ -53,10 +53,8 @@ class ConfigFileReader {
       const std::string key = item.first.Scalar();
       if (key == "distributed_type" || key == "compute_environment") return read_accelerate(root);
     }
-    for (const auto& item : root) {
-      const std::string key = item.first.Scalar();
-      if (key == "zero_optimization" || key == "train_micro_batch_size_per_gpu")
-        return refuse_deepspeed(item.first);
+    for (const auto& item : root) {  // which every file has that the Trainer takes
+      if (item.first.Scalar() == "zero_optimization") return refuse_deepspeed(item.first);
     }
     for (const auto& item : root) read_top_level(item.first, item.second);
   }

@@ -35,9 +35,9 @@ double number(const Json& value, const Bounds& bounds) {
       (bounds.open ? acts > bounds.least : given >= bounds.least))
     return given;
   if (!std::isfinite(given)) throw Mistake{"it must be a finite number"};
-  if (bounds.open && given > bounds.least && acts <= bounds.least)
-    throw Mistake{"it must be above 0.0 in float32, in which scores are"};
   const std::string least = Json(bounds.least).dump();
+  if (bounds.open && given > bounds.least && acts <= bounds.least)
+    throw Mistake{"it must be above " + least + " in float32, in which scores are"};
   std::string range = bounds.open ? "above " + least : least + " or more";
   if (std::isfinite(bounds.most)) range += " and at most " + Json(bounds.most).dump();
   throw Mistake{"it must be " + range};

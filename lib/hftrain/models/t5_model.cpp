@@ -76,7 +76,7 @@ at::Tensor T5Model::attend_encoder(int64_t layer, nn::Parameters p, const at::Te
   });
   const at::Tensor attended = nn::attention(heads(query), of_encoder.keys, of_encoder.values,
                                             {.causal = false, .padding = in.encoded_padding, .bias = {}},
-                                            {.scale = 1, .dropout = dropout(), .window = {}});
+                                            attention_options(1, config_.dropout_rate));
   return add(x, attended, p[3]);
 }
 
