@@ -1,7 +1,5 @@
 #include "hftrain/plan/model_facts.h"
 
-#include "hftrain/storage/weights_mark.h"
-
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -144,7 +142,6 @@ void load_model(const arguments::ModelArguments& model, const HubCache& cache, F
       storage::require_model_weights(
           facts.source_folder, "--model_name_or_path " + facts.source_folder,
           "to train from scratch with this configuration: --config_name " + facts.source_folder);
-    facts.weights_mark = storage::weights_mark(facts.source_folder);
     if (!storage::has_model_weights(facts.source_folder))
       facts.missing.push_back("the weights of " + facts.source_folder);
   }

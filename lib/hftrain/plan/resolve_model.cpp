@@ -203,13 +203,6 @@ void check_growth(const ResolveInput& input, const architectures::Architecture& 
   }
 }
 
-// Not what the output folder holds, which the run itself replaces.
-bool takes_weights_from_elsewhere(const ResolveInput& input) {
-  const std::string& source = input.model.source_folder;
-  return wants_training(input.parsed) && source != input.output_dir &&
-         !source.starts_with(input.output_dir + '/');
-}
-
 }  // namespace
 
 int64_t usable_positions(const ModelFacts& model) {
@@ -252,7 +245,7 @@ ModelPlan resolve_model(const ResolveInput& input, const RanksPlan& ranks, Probl
   check_ends(input, *architecture, problems);
   ModelPlan plan;
   plan.source_folder = input.model.source_folder;
-  if (takes_weights_from_elsewhere(input)) plan.weights_mark = input.model.weights_mark;
+  plan.weights_mark = input.model.weights_mark;
   plan.model_type = architecture->model_type();
   plan.tokenizer_folder = input.model.tokenizer_folder;
   plan.tokenizer_settings = input.model.tokenizer_settings;
