@@ -45,6 +45,13 @@ TEST_CASE("what a run on the CPU leaves behind has no streams of a GPU") {
   CHECK(runtime::has_streams_of({"cpu", "gpu"}, gpu));
   CHECK_FALSE(runtime::has_streams_of({"cpu", "gpu"}, kCpu));
   CHECK_FALSE(runtime::has_streams_of({"", ""}, kCpu));
+  // What torch.cuda.get_rng_state() gives after torch.cuda.manual_seed(42), and once numbers were drawn.
+  std::string state(16, '\0');
+  state[0] = 42;
+  CHECK(runtime::has_streams_of({"cpu", state}, kCpu));
+  CHECK(runtime::has_streams_of({"cpu", state}, gpu));
+  state[8] = 4;
+  CHECK_FALSE(runtime::has_streams_of({"cpu", state}, kCpu));
 }
 
 TEST_CASE("bytes that are no random state are refused as bad data") {

@@ -39,6 +39,14 @@ void set_state_bytes(at::Generator generator, const std::string& bytes, const ch
   }
 }
 
+// Of a generator of CUDA: its seed and how many numbers it has given, each of eight bytes.
+bool never_drawn_from(const std::string& device_state) {
+  constexpr size_t kSeed = sizeof(uint64_t), kWhole = 2 * sizeof(uint64_t);
+  uint64_t drawn = 1;
+  if (device_state.size() == kWhole) std::memcpy(&drawn, device_state.data() + kSeed, sizeof drawn);
+  return drawn == 0;
+}
+
 }  // namespace
 
 void seed_generators(uint64_t value, const DeviceRuntime& runtime, c10::Device device) {
@@ -54,8 +62,10 @@ RandomState capture_random_state(const DeviceRuntime& runtime, c10::Device devic
 }
 
 bool has_streams_of(const RandomState& state, c10::Device device) {
-  // A GPU's dropout draws from the device's generator: on a CPU the one of such a run is where it began.
-  return !state.cpu.empty() && device.is_cpu() == state.device.empty();
+  if (state.cpu.empty()) return false;
+  // A GPU's dropout draws from the device's generator: the CPU's of such a run is where it began. One that gave no
+  // number is of a run on a CPU, which leaves it in folders for a Trainer, or of a run that draws none.
+  return device.is_cpu() ? state.device.empty() || never_drawn_from(state.device) : !state.device.empty();
 }
 
 void restore_random_state(const RandomState& state, const DeviceRuntime& runtime, c10::Device device) {
