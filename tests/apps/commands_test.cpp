@@ -251,6 +251,34 @@ TEST_CASE("words of small commands arrive as they were typed", "[process]") {
              Catch::Contains("error: ") && !Catch::Contains("'x'"));
 }
 
+TEST_CASE("a tokenizer learns the column text of records, and nothing of how they are written", "[process]") {
+  const testing::TemporaryDirectory folder;
+  const std::vector<std::pair<const char*, const char*>> files = {
+      {"plain", "the river bends\nthe river sleeps\n"},
+      {"rows.jsonl",
+       "{\"id\": 1, \"text\": \"the river bends\\n\"}\n{\"id\": 2, \"text\": \"the river sleeps\\n\"}\n"},
+      {"rows.json", "[{\"text\": \"the river bends\\n\"}, {\"text\": \"the river sleeps\\n\"}]"},
+      {"rows.csv", "id,text\n1,\"the river bends\n\"\n2,\"the river sleeps\n\"\n"},
+      {"rows.tsv", "id\ttext\n1\t\"the river bends\n\"\n2\t\"the river sleeps\n\"\n"}};
+  const auto learnt = [&](const std::string& name) {
+    const Outcome made = run({"tokenizer", "train", "--vocab_size", "300", "--files", folder / name,
+                              "--output", folder / (name + "-tokenizer")});
+    INFO(made.err);
+    REQUIRE(made.exit_code == 0);
+    return read_file(folder / (name + "-tokenizer/tokenizer.json"));
+  };
+  for (const auto& [name, content] : files) {
+    std::ofstream(folder / name) << content;
+    INFO(name);
+    CHECK(learnt(name) == learnt("plain"));
+  }
+  std::ofstream(folder / "broken.jsonl") << "{\"text\": \n";
+  const Outcome refused = run({"tokenizer", "train", "--vocab_size", "300", "--files",
+                               folder / "broken.jsonl", "--output", folder / "broken"});
+  CHECK(refused.exit_code == 4);
+  CHECK_THAT(refused.err, Catch::Contains("broken.jsonl:1"));
+}
+
 TEST_CASE("numbers of small commands are decimal", "[process]") {
   const testing::TemporaryDirectory folder;
   CHECK(run({"sample-data", "text", folder / "a.txt", "--size", "02000", "--seed", "010"}).exit_code == 0);

@@ -176,6 +176,7 @@ def what_cannot_be_learned_is_refused(fixture, folder):
         expect(parts_of(result.stderr) == [{"what", "where", "why", "try"}], "one message of four parts", told)
         expect(said in result.stderr, f"'{said}' is said", told)
         expect(not os.path.exists(output), "nothing is written", told)
+        return result
     good = rows({"messages": talk("x", "y")})
     refused("no columns of instruction data", 4, rows({"question": "a", "answer": "b"}))
     refused("no column 'completion'", 4, rows({"prompt": "a"}))
@@ -205,6 +206,8 @@ def what_cannot_be_learned_is_refused(fixture, folder):
     write(folder, {"broken.jinja": "{% for m in messages %}"})
     refused("rows.jsonl:1", 4, good, "--chat_template_path", broken)
     refused("--chat_template_path", 4, good, "--chat_template_path", os.path.join(folder, "absent"))
+    told = refused("absent.jinja", 4, good, "--chat_template_path", "absent.jinja").stderr
+    expect("no such file" in told and "hftrain fetch" not in told, "a template's file that is not there is no model of the hub", told)
 
 
 def the_run_of_the_page_works(fixture, folder):

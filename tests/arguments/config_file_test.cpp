@@ -174,6 +174,23 @@ TEST_CASE("unknown keys, wrong types and duplicates are all reported with their 
   CHECK(contains(text, "unknown key 'num_cycle'"));
 }
 
+TEST_CASE("a file of DeepSpeed in the place of flags is one mistake, which names its flag") {
+  const WrittenFile file(
+      R"({"fp16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}, "train_batch_size": "auto"})",
+      "ds.json");
+  const std::string text = mistakes({"--config", file.path});
+  CHECK(contains(text, "is a configuration of DeepSpeed\n  where: " + file.at("1:")));
+  CHECK(contains(text, "--deepspeed " + file.path));
+  CHECK(text.find("error: ") == text.rfind("error: "));
+  CHECK(
+      contains(mistakes({"--config", write(file.folder / "run.yaml", "train_micro_batch_size_per_gpu: 4\n")}),
+               "is a configuration of DeepSpeed"));
+  // Among flags it is a key by another name.
+  CHECK(contains(mistakes({"--config", write(file.folder / "run.yaml",
+                                             "model_type: gpt2\ntrain_micro_batch_size_per_gpu: 4\n")}),
+                 "did you mean per_device_train_batch_size"));
+}
+
 TEST_CASE("of many unknown keys all are reported, and the first have a hint") {
   std::string keys;
   for (int i = 0; i < 300; ++i)

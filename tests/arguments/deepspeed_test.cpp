@@ -345,6 +345,18 @@ TEST_CASE("every mistake of a file is reported with its place and the nearest ke
   CHECK(contains(text, "gradient_clipping: 'much' is not a number\n  where: " + file.at("5:24")));
 }
 
+TEST_CASE("an Accelerate file in the place of DeepSpeed's is one mistake, which names its flag") {
+  const testing::TemporaryDirectory folder;
+  for (const char* kind : {"distributed_type: FSDP", "compute_environment: LOCAL_MACHINE"}) {
+    const std::string path =
+        write(folder / "accelerate.yaml", "num_processes: 2\n" + std::string(kind) + "\n");
+    const std::string text = mistakes({"--deepspeed", path});
+    CHECK(contains(text, "this is a configuration of Accelerate\n  where: " + path));
+    CHECK(contains(text, "try: --config " + path));
+    CHECK(text.find("error: ") == text.rfind("error: "));
+  }
+}
+
 TEST_CASE("how often DeepSpeed prints is a number, or never") {
   const auto file = [](const std::string& value) {
     return DeepspeedFile("{\"zero_optimization\": {\"stage\": 1},\n\"steps_per_print\": " + value + "}");

@@ -86,6 +86,28 @@ TEST_CASE("rule F4: size and layer classes exclude each other unless the policy 
   CHECK(notes(parse({"--fsdp_config", "null"})).empty());
 }
 
+TEST_CASE("without FSDP its flags are told also where they say the default, unless they ask for nothing") {
+  const testing::TemporaryDirectory folder;
+  for (const Words& words :
+       {Words{"--fsdp_sharding_strategy", "FULL_SHARD"}, Words{"--fsdp_sync_module_states", "true"},
+        Words{"--config", write(folder / "run.yaml", "fsdp_reshard_after_forward: true\n")}})
+    CHECK(contains(notes(parse(words)), "options of FSDP have no effect without --fsdp or --use_fsdp"));
+  CHECK(notes(parse({"--fsdp_offload_params", "false", "--fsdp_forward_prefetch", "false"})).empty());
+}
+
+TEST_CASE("what the Trainer writes of FSDP where nobody asked for it is no warning") {
+  const testing::TemporaryDirectory folder;
+  const auto told_of = [&](const std::string& json) {
+    return notes(parse({"--config", write(folder / "args.json", json)}));
+  };
+  CHECK(told_of(R"({"fsdp": [], "fsdp_config": null})").empty());
+  CHECK(told_of(R"({"fsdp": [], "fsdp_min_num_params": 0, "fsdp_transformer_layer_cls_to_wrap": null,
+      "fsdp_config": {"min_num_params": 0, "xla": false, "xla_fsdp_v2": false, "xla_fsdp_grad_ckpt": false}})")
+            .empty());
+  CHECK(contains(told_of(R"({"fsdp": [], "fsdp_config": {"min_num_params": 7, "xla": false}})"),
+                 "options of FSDP have no effect without --fsdp or --use_fsdp\n  where: fsdp_config ("));
+}
+
 TEST_CASE("rule F5: an unknown word is named, with the nearest ones") {
   const std::string text = mistakes({"--fsdp", "full_shard offlaod"});
   CHECK(contains(text, "'offlaod' is not one of full_shard, shard_grad_op"));

@@ -1,5 +1,7 @@
 #include "hftrain/generation/generation_config.h"
 
+#include <cmath>
+
 #include "hftrain/base/error.h"
 #include "support/catch.h"
 
@@ -64,6 +66,11 @@ TEST_CASE("mistakes in a generation config are told together") {
   }
   for (const char* vanishing : {"temperature", "repetition_penalty"})  // 0 in float32
     CHECK(refusal("{\"" + std::string(vanishing) + "\": 1e-50}").find("above 0") != std::string::npos);
+  for (const auto& [given, said] : {std::pair(NAN, "is nan"), {INFINITY, "is inf"}, {-INFINITY, "is -inf"}}) {
+    GenerationConfig config;
+    CHECK_THROWS_WITH(take_json(config, {{"temperature", given}}, 100, "command line"),
+                      Catch::Contains("temperature " + std::string(said)));
+  }
   CHECK(refusal(R"({"num_return_sequences": 3, "num_beams": 2})").find("num_beams texts: 2") !=
         std::string::npos);
   CHECK(refusal(R"({"num_return_sequences": 3, "do_sample": true})").empty());

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <optional>
 
 #include "command.h"
 #include "command_options.h"
@@ -14,7 +15,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
-#include "hftrain/data/row_source.h"
+#include "hftrain/data/row_format.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "hftrain/tokenizer/tokenizer_training.h"
 
@@ -39,7 +40,8 @@ void declare_train_options(CommandOptions& options, TrainFlags& flags) {
       "words)");
   options.number("--vocab_size", training.vocab_size, 1,
                  "tokens, special ones and single characters or bytes included");
-  options.texts("--files", flags.files, "FILE", "text files, or .parquet with a column text",
+  options.texts("--files", flags.files, "FILE",
+                "text files, or .jsonl, .json, .csv, .tsv and .parquet with a column text",
                 CommandOptions::Need::kRequired);
   options.text("--output", flags.output, "DIR", "folder for tokenizer.json and tokenizer_config.json",
                CommandOptions::Need::kRequired);
@@ -55,10 +57,11 @@ void declare_train_options(CommandOptions& options, TrainFlags& flags) {
                  "wordpiece: keep this many of the most frequent characters; all unless set");
 }
 
-// Rows of a .parquet file: its column text, else the first one.
-bool read_parquet(const std::string& path, const std::function<void(std::string_view)>& take) {
-  if (!to_lower(path).ends_with(".parquet")) return false;
-  const auto rows = data::open_rows({{path, data::RowFormat::kParquet}}, {});
+// Rows of a file of records, as training reads them: its column text, else the first one.
+bool read_rows(const std::string& path, const std::function<void(std::string_view)>& take) {
+  const std::optional<data::RowFormat> format = data::row_format(path);
+  if (!format || format == data::RowFormat::kText || format == data::RowFormat::kLinePairs) return false;
+  const auto rows = data::open_rows({{path, *format}}, {});
   data::Records records(1);
   for (; rows->next(records); records.clear()) {
     const data::Value value = records.value(0, 0);
@@ -73,7 +76,7 @@ ExitCode train(const CommandContext& context, const std::vector<std::string>& wo
   declare_train_options(options, flags);
   if (!options.read(words, context)) return ExitCode::kDone;
   flags.training.kind = tokenizer::tokenizer_kind(flags.kind);
-  const int64_t tokens = tokenizer::train_tokenizer(flags.training, flags.files, flags.output, read_parquet);
+  const int64_t tokens = tokenizer::train_tokenizer(flags.training, flags.files, flags.output, read_rows);
   context.err << with_thousands(tokens) << " tokens in " << flags.output << std::endl;
   if (tokens < flags.training.vocab_size) {
     context.err << "warning: the text does not have more that would be worth a token" << std::endl;

@@ -1,7 +1,10 @@
 #include "hftrain/arguments/config_file.h"
 
+#include <algorithm>
+
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/accelerate.h"
+#include "hftrain/arguments/import/deepspeed_keys.h"
 #include "hftrain/arguments/suggestions.h"
 #include "hftrain/arguments/yaml_values.h"
 #include "hftrain/base/file.h"
@@ -21,6 +24,24 @@ bool is_json(const std::string& path) {
 // writes YAML, does so for one that is set.)
 bool stands_for_token(const std::string& key, const YAML::Node& value) {
   return key.ends_with("_token") && value.IsScalar() && to_lower(value.Scalar()) == '<' + key + '>';
+}
+
+bool is_deepspeed_key(const std::string& name) {
+  return std::ranges::any_of(deepspeed_keys(), [&](const SectionKey& key) { return key.name == name; });
+}
+
+// The key that gives a file of DeepSpeed away; undefined when it is none. One of its keys among flags is a mistake
+// for which the nearest flag is the better word.
+YAML::Node surest_of_deepspeed(const YAML::Node& root) {
+  YAML::Node sure(YAML::NodeType::Undefined);
+  for (const auto& item : root) {
+    const std::string& name = item.first.Scalar();
+    if (!sure && (name == "zero_optimization" || name == "train_micro_batch_size_per_gpu"))
+      sure.reset(item.first);
+    const bool flag = flag_table().find(name) || flag_table().group(name) != nullptr;
+    if (flag && !is_deepspeed_key(name)) return YAML::Node(YAML::NodeType::Undefined);
+  }
+  return sure;
 }
 
 class ConfigFileReader {
@@ -53,9 +74,7 @@ class ConfigFileReader {
       const std::string key = item.first.Scalar();
       if (key == "distributed_type" || key == "compute_environment") return read_accelerate(root);
     }
-    for (const auto& item : root) {  // which every file has that the Trainer takes
-      if (item.first.Scalar() == "zero_optimization") return refuse_deepspeed(item.first);
-    }
+    if (const YAML::Node sure = surest_of_deepspeed(root)) return refuse_deepspeed(sure);
     for (const auto& item : root) read_top_level(item.first, item.second);
   }
 

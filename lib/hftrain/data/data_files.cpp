@@ -10,8 +10,8 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
-#include "hftrain/base/text.h"
 #include "hftrain/data/image_folder.h"
+#include "hftrain/data/row_format.h"
 
 namespace hftrain::data {
 namespace {
@@ -34,20 +34,6 @@ std::vector<std::string> expand(const std::string& pattern) {
         .hint("see whether the path is right; a relative one starts in the folder where hftrain was started");
   }
   return paths;
-}
-
-std::optional<RowFormat> row_format(const std::string& path) {
-  fs::path name(to_lower(path));
-  if (name.extension() == ".parquet") return RowFormat::kParquet;
-  if (name.extension() == ".gz" || name.extension() == ".zst") name.replace_extension();
-  const std::string extension = name.extension().string();
-  if (extension == ".txt" || extension == ".md") return RowFormat::kText;
-  if (extension == ".jsonl") return RowFormat::kJsonLines;
-  if (extension == ".json") return RowFormat::kJson;
-  if (extension == ".csv") return RowFormat::kCsv;
-  if (extension == ".tsv") return RowFormat::kTsv;
-  if (path.ends_with(".source")) return RowFormat::kLinePairs;
-  return std::nullopt;
 }
 
 // The prefix of the token file that `path` stands for; nothing when it is none.

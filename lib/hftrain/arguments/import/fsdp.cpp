@@ -60,6 +60,13 @@ bool is_unasked(std::string_view variable, const std::string& text) {
   });
 }
 
+// Unset, false, none, or a mapping of such, as TrainingArguments.to_json_string() writes of FSDP where nobody asked for it.
+bool asks_for_nothing(const Json& value) {
+  if (value.is_object()) return !value.empty() && std::all_of(value.begin(), value.end(), asks_for_nothing);
+  const std::string word = to_lower(value.is_string() ? value.get<std::string>() : value.dump());
+  return word.empty() || word == "null" || word == "false" || word == "0";
+}
+
 bool is_on(const ParseOutcome& outcome, const char* flag) {
   const auto given = outcome.unread.find(flag);
   return given != outcome.unread.end() && given->second == true;
@@ -113,11 +120,10 @@ class Import {
  private:
   void say_without_effect() {
     std::vector<std::string> names;
-    const auto section = outcome_.unread.find("fsdp_config");
-    if (section != outcome_.unread.end() && !section->second.is_null()) {
-      section_of("fsdp_config", outcome_, problems_);  // what is no mapping is a mistake in any case
+    // What is no mapping is a mistake in any case.
+    const std::optional<Section> section = section_of("fsdp_config", outcome_, problems_);
+    if (section && !asks_for_nothing(section->values))
       names.push_back(outcome_.origins.describe("fsdp_config"));
-    }
     for (const Flag* flag : given_flags(outcome_)) {
       const std::string name(flag->name);
       if (asks_for_something(*flag)) names.push_back(outcome_.origins.describe(name));
@@ -130,12 +136,10 @@ class Import {
                               .hint = "--fsdp true"});
   }
 
-  // Any value but the default; and that, too, where it switches something on and no file just repeats all defaults.
+  // Any value but the default; and that, too, where it switches something on: no file repeats those unasked.
   bool asks_for_something(const Flag& flag) const {
-    const std::string name(flag.name);
-    const Json& value = outcome_.unread.at(name);
-    const bool off = value.is_null() || value == false || value == 0 || value == "";
-    return value != flag.default_value() || (!off && outcome_.origins.is_chosen(name));
+    const Json& value = outcome_.unread.at(std::string(flag.name));
+    return value != flag.default_value() || !asks_for_nothing(value);
   }
 
   void read_section() {

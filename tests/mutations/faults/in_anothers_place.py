@@ -1,0 +1,41 @@
+# Files and flags that stood where others are read.
+
+fault("without FSDP a flag that says its default is passed over",
+      "lib/hftrain/arguments/import/fsdp.cpp", "return value != flag.default_value() || !asks_for_nothing(value);", "return value != flag.default_value();",
+      tests=["arguments: without FSDP its flags are told also where they say the default, unless they ask for nothing"],
+      says=r"options of FSDP have no effect")
+
+fault("what the Trainer writes of FSDP where nobody asked for it is a warning",
+      "lib/hftrain/arguments/import/fsdp.cpp", "if (section && !asks_for_nothing(section->values))", "if (outcome_.unread.count(\"fsdp_config\") > 0)",
+      tests=["arguments: what the Trainer writes of FSDP where nobody asked for it is no warning"],
+      says=r"told_of\(")
+
+fault("a file of DeepSpeed is read as flags",
+      "lib/hftrain/arguments/config_file.cpp", 'if (!sure && (name == "zero_optimization"', 'if (!sure && name.empty() && (name == "zero_optimization"',
+      tests=["arguments: a file of DeepSpeed in the place of flags is one mistake, which names its flag"],
+      says=r"is a configuration of DeepSpeed")
+
+fault("an Accelerate file is read as one of DeepSpeed",
+      "lib/hftrain/arguments/import/deepspeed.cpp", 'if (section.values.contains("compute_environment") || section.values.contains("distributed_type")) {', 'if (section.values.contains("compute environment")) {',
+      tests=["arguments: an Accelerate file in the place of DeepSpeed's is one mistake, which names its flag"],
+      says=r"this is a configuration of Accelerate")
+
+fault("a tokenizer learns how records are written",
+      "apps/hftrain/commands/tokenizer.cpp", "if (!format || format == data::RowFormat::kText", "if (format != data::RowFormat::kParquet || format == data::RowFormat::kText",
+      tests=["apps: a tokenizer learns the column text of records, and nothing of how they are written"],
+      says=r"learnt\(name\) == learnt\(\"plain\"\)")
+
+fault("a template's file that is not there is looked for in the cache of the Hub",
+      "launcher/front/chat_facts.cpp", "if (names_template_file(*path) && !path_exists(*path)) {", "if (names_template_file(*path) && path->empty()) {",
+      tests=["runs: instruction tuning: what cannot be learned is refused"],
+      says=r"absent\.jinja|no model of the hub")
+
+fault("a full disk proposes a flag that the command does not have",
+      "lib/hftrain/base/error.cpp", "free space on that file system, or name a folder on another one", "free space on that file system, or name another folder with --output_dir",
+      tests=["base: a full disk and a write error are disk errors whoever asks; the rest is the caller's"],
+      says=r'find\("--"\)')
+
+fault("a setting of generation that is no number is called null",
+      "lib/hftrain/generation/generation_config_json.cpp", "const bool infinite = value.is_number_float() && ", "const bool infinite = value.is_null() && ",
+      tests=["generation: mistakes in a generation config are told together"],
+      says=r"temperature is")
