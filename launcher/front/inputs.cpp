@@ -12,6 +12,7 @@
 #include "hftrain/base/disk_space.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/hash.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/printable.h"
 #include "hftrain/interchange/trainer_folder.h"
@@ -19,6 +20,7 @@
 #include "hftrain/plan/plugin_file.h"
 #include "hftrain/plan/program_file.h"
 #include "hftrain/storage/model_folder.h"
+#include "hftrain/storage/weights_mark.h"
 #include "hftrain/tasks/task_table.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "hftrain/tokenizer/unheeded_settings.h"
@@ -189,6 +191,30 @@ void require_task(const arguments::ParseOutcome& parsed) {
   plan::task_row(parsed);
 }
 
+namespace {
+
+bool is_of_output(const std::string& folder, const std::string& output_dir) {
+  std::error_code ignored;  // one is not there yet
+  const auto there = std::filesystem::weakly_canonical(folder, ignored);
+  const auto output = std::filesystem::weakly_canonical(output_dir, ignored);
+  return !there.lexically_relative(output).string().starts_with("..");
+}
+
+// What a run that goes on in the same folder must begin with. A result of it that lies there is not compared.
+void mark_weights(Inputs& inputs) {
+  plan::ModelFacts& model = inputs.model;
+  if (!plan::wants_training(inputs.parsed) || model.source_folder.empty()) return;
+  const bool adapter = !model.adapter_folder.empty();
+  if (is_of_output(model.source_folder, inputs.output_dir) ||
+      (adapter && is_of_output(model.adapter_folder, inputs.output_dir)))
+    return;
+  model.weights_mark = storage::weights_mark(model.source_folder);
+  if (adapter)
+    model.weights_mark = hash_bytes(model.weights_mark + storage::adapter_mark(model.adapter_folder));
+}
+
+}  // namespace
+
 void add_model(Inputs& inputs) {
   // First, as it may add the model's family.
   if (const auto& plugin = inputs.parsed.arguments.interface.plugin) inputs.plugin = open_plugin(*plugin);
@@ -196,6 +222,7 @@ void add_model(Inputs& inputs) {
       inputs.other_machines ? plan::FilesNeeded::kOfPlan : plan::FilesNeeded::kOfRun;
   inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed,
                                         plan::task_row(inputs.parsed).head);
+  mark_weights(inputs);
   add_tokenizer_facts(inputs.parsed, inputs.environment, inputs.model);
   if (const auto& program = inputs.parsed.arguments.launch.worker_program)
     plan::open_program(*program, HFTRAIN_TORCH_VERSION);

@@ -118,6 +118,14 @@ def what_a_run_goes_on_from_is_what_was_meant(fixture, folder):
     itself = fixture.flags(tuned, "--save_steps", 1, ranks=1)[4:]
     fixture.call(*itself, "--model_name_or_path", tuned, "--max_steps", "3")
 
+    adapters = [os.path.join(folder, f"adapter-{seed}") for seed in (1, 2)]
+    for seed, adapter in zip((1, 2), adapters):
+        fixture.call(*fixture.flags(adapter, "--save_steps", 1, "--seed", seed, "--use_peft", "--model_name_or_path", first, ranks=1)[4:], "--max_steps", "1")
+    further = fixture.flags(os.path.join(folder, "further"), "--save_steps", 1, "--use_peft", ranks=1)[4:]
+    fixture.call(*further, "--model_name_or_path", adapters[0], "--max_steps", "1")
+    refused(fixture, 2, "weights: ", *further, "--model_name_or_path", adapters[1], "--max_steps", "2")
+    fixture.call(*further, "--model_name_or_path", adapters[0], "--max_steps", "2")
+
     named = fixture.call(*flags, "--model_name_or_path", first, "--max_steps", "3", "--overwrite_output_dir", "--resume_from_checkpoint", second)
     expect("resuming from " + os.path.join(second, "checkpoint-2") + " at step 2, the newest of that folder" in named.stdout + named.stderr,
            "the newest checkpoint in it", named.stdout + named.stderr)

@@ -29,6 +29,11 @@ TEST_CASE("The mark of weights is that of a copy and not that of others of the s
   CHECK(weights_mark(first.path()) == weights_mark(copy.path()));
   CHECK(weights_mark(first.path()) != weights_mark(other.path()));
   CHECK(weights_mark(none.path()).empty());
+  CHECK(adapter_mark(first.path()).empty());
+  write_file_atomically(first / "adapter_model.safetensors", model_file(1));
+  write_file_atomically(other / "adapter_model.safetensors", model_file(2));
+  CHECK(adapter_mark(first.path()) == weights_mark(first.path()));
+  CHECK(adapter_mark(other.path()) != adapter_mark(first.path()));
 }
 
 }  // namespace hftrain::storage

@@ -235,8 +235,8 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   const PlanMaker make_plan = [&](int64_t batch, const std::string& resume_from) {
     return resolve_plan(inputs, facts_of(*prepared), resume_from, batch);
   };
-  return run_workers(context, inputs, plan, output->place().value(), std::move(rendezvous), make_plan, target, job, stopwatch,
-                     console);
+  return run_workers(context, inputs, plan, output->place().value(), std::move(rendezvous), make_plan, target,
+                     job, stopwatch, console);
 }
 
 // No rank needs it. Of a machine that could not be gathered only the variable itself is known, and `env:`.

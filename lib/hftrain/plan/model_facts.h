@@ -41,6 +41,9 @@ struct ModelFacts {
   std::string auto_dtype = "float32";  // what --dtype auto means: of the files; float32 from scratch
   Json preprocessor;                   // of a model of images: its preprocessor_config.json; null: none
   std::string preprocessor_origin;     // that file
+  // The caller fills it in: of the weights that training begins with (storage/weights_mark.h), the adapter's among them; empty:
+  // from scratch, or from what the output folder holds, which the run itself replaces.
+  std::string weights_mark;
   // The caller fills these in after loading the tokenizer; unset: nothing is compared or aligned.
   std::optional<int64_t> tokenizer_vocabulary;  // number of ids
   std::optional<SpecialTokens> special_tokens;

@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <optional>
 
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/special_tokens.h"
-#include "hftrain/storage/weights_mark.h"
 
 namespace hftrain::plan {
 namespace {
@@ -205,15 +203,6 @@ void check_growth(const ResolveInput& input, const architectures::Architecture& 
   }
 }
 
-// Not what the output folder holds, which the run itself replaces.
-bool takes_weights_from_elsewhere(const ResolveInput& input) {
-  std::error_code ignored;
-  const auto source = std::filesystem::weakly_canonical(input.model.source_folder, ignored);
-  const auto output = std::filesystem::weakly_canonical(input.output_dir, ignored);
-  return wants_training(input.parsed) && !input.model.source_folder.empty() &&
-         source.lexically_relative(output).string().starts_with("..");
-}
-
 }  // namespace
 
 int64_t usable_positions(const ModelFacts& model) {
@@ -256,7 +245,7 @@ ModelPlan resolve_model(const ResolveInput& input, const RanksPlan& ranks, Probl
   check_ends(input, *architecture, problems);
   ModelPlan plan;
   plan.source_folder = input.model.source_folder;
-  if (takes_weights_from_elsewhere(input)) plan.weights_mark = storage::weights_mark(plan.source_folder);
+  plan.weights_mark = input.model.weights_mark;
   plan.model_type = architecture->model_type();
   plan.tokenizer_folder = input.model.tokenizer_folder;
   plan.tokenizer_settings = input.model.tokenizer_settings;

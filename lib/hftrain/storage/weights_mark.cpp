@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
+#include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
 #include "hftrain/storage/model_folder.h"
 
 namespace hftrain::storage {
+namespace {
 
-std::string weights_mark(const std::string& folder) {
+std::string mark_of(const ModelWeights& weights) {
   constexpr size_t kSample = 256;
-  if (!has_model_weights(folder)) return "";
-  const ModelWeights weights(folder);
   Hasher hasher;
   for (const std::string& name : weights.names()) {
     const StoredTensor& tensor = weights.at(name);
@@ -21,6 +21,16 @@ std::string weights_mark(const std::string& folder) {
     hasher.update(tensor.bytes.substr((tensor.bytes.size() - taken) / 2, taken));
   }
   return hasher.hex();
+}
+
+}  // namespace
+
+std::string weights_mark(const std::string& folder) {
+  return has_model_weights(folder) ? mark_of(ModelWeights(folder)) : "";
+}
+
+std::string adapter_mark(const std::string& folder) {
+  return path_exists(folder + '/' + kAdapterName) ? mark_of(ModelWeights(folder, kAdapterName)) : "";
 }
 
 }  // namespace hftrain::storage

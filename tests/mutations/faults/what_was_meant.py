@@ -11,6 +11,10 @@ fault("a run goes on from a checkpoint whose weights began elsewhere", "lib/hftr
 fault("checkpoints of before are another run", "lib/hftrain/plan/identity.cpp", 'if (name == "weights" && !saved.contains(name)) continue;', "",
       tests=[IDENTITY], says=r"identity_differences")
 
+fault("a run that begins with another adapter of the same base goes on with the first one's", "launcher/front/inputs.cpp",
+      "hash_bytes(model.weights_mark + storage::adapter_mark(model.adapter_folder))", "hash_bytes(model.weights_mark)",
+      tests=["runs: before a run: what a run goes on from is what was meant"], says=r"expected 2|weights: ")
+
 fault("weights of the same shape have one mark", "lib/hftrain/storage/weights_mark.cpp", "constexpr size_t kSample = 256;", "constexpr size_t kSample = 0;",
       tests=[WEIGHTS], says=r"weights_mark")
 
