@@ -26,7 +26,11 @@ class Living:
             self.said += line
 
     def end(self, code, *parts):
-        _, rest = self.process.communicate(timeout=PATIENCE)
+        try:
+            _, rest = self.process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:  # it trains on
+            self.process.kill()
+            _, rest = self.process.communicate()
         text = self.said + rest
         expect(self.process.returncode == code, f"it ended with {self.process.returncode}", text)
         for part in parts:
