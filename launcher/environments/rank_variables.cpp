@@ -6,6 +6,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
+#include "launcher/control/warning_notice.h"
 #include "launcher/environments/slurm.h"
 
 namespace hftrain::launcher {
@@ -148,9 +149,11 @@ class Reader {
   void leftover(const std::vector<Variable>& seen, const std::vector<std::string>& missing) {
     std::vector<std::string> names;
     for (const auto& [name, value] : seen) names.push_back(name + "=" + value);
-    leftovers_.push_back(join(names, ", ") + " of the environment is not used: " + join(missing, ", ") +
+    leftovers_.push_back(std::string(kWarningNotice) + join(names, ", ") +
+                         " of the environment is not used: " + join(missing, ", ") +
                          (missing.size() == 1 ? " is" : " are") +
-                         " missing, so no launcher has started this process as a rank");
+                         " missing, so no launcher has started this process as a rank: it "
+                         "trains on this machine alone");
   }
 
   static StartedProcess numbers(const std::vector<Variable>& seen) {

@@ -107,8 +107,8 @@ class FollowStage {
     }
     follower.leave();
     const launcher::JobVerdict& verdict = *follower.verdict();
-    if (own_folder_ && verdict.summary.is_object())
-      write_summary(run_folder(inputs_.output_dir), verdict.summary);
+    if (output_ && output_->place() && verdict.summary.is_object())
+      write_summary(*output_->place(), verdict.summary);
     if (!membership_.assigned && !verdict.text.empty()) console_.result(verdict.text);
     return static_cast<ExitCode>(verdict.exit_code);
   }

@@ -12,6 +12,7 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
+#include "hftrain/storage/output_place.h"
 #include "launcher/control/message.h"
 #include "launcher/front/attempts.h"
 #include "launcher/front/batch_search.h"
@@ -110,9 +111,9 @@ struct AttemptOutcome {
 
 // What it commits goes to `attempts`, also where it ends by an exception.
 AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, const plan::RunPlan& plan,
-                           launcher::Rendezvous rendezvous, Job& others, std::optional<double> end,
-                           const PatientStream& terminal, reporting::Console& console, HubPusher* pusher,
-                           Attempts& attempts) {
+                           const storage::OutputPlace& place, launcher::Rendezvous rendezvous, Job& others,
+                           std::optional<double> end, const PatientStream& terminal,
+                           reporting::Console& console, HubPusher* pusher, Attempts& attempts) {
   launcher::LocalLaunch launch;
   others.run_in_background([&] { launch = local_launch(context.program, inputs, plan); });
   launcher::JobSpec job;
@@ -127,6 +128,7 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   job.stop_signals = inputs.parsed.arguments.launch.signals_to_handle;
   job.output = rank_output(inputs.parsed, plan, 0, launch.attempt);
   job.limits = limits_of(plan, end);
+  if (!inputs.parsed.arguments.launch.log_dir) job.logs_in_place = [&place] { return place.in_place(); };
 
   const double begin = monotonic_seconds();
   JobConsole shown(console, terminal, plan, begin);
@@ -205,9 +207,9 @@ plan::RunPlan plan_of_search(const PlanMaker& make_plan, const plan::RunPlan& pl
 }  // namespace
 
 ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan,
-                     launcher::Rendezvous rendezvous, const PlanMaker& make_plan,
-                     const std::optional<HubTarget>& target, Job& others, Stopwatch& stopwatch,
-                     reporting::Console& console) {
+                     const storage::OutputPlace& place, launcher::Rendezvous rendezvous,
+                     const PlanMaker& make_plan, const std::optional<HubTarget>& target, Job& others,
+                     Stopwatch& stopwatch, reporting::Console& console) {
   const RunFolder folder = run_folder(plan.output_dir);
   stopwatch.end();
   launcher::StopSignals stops(inputs.parsed.arguments.launch.signals_to_handle);  // also between attempts
@@ -226,8 +228,8 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   if (target) pusher.emplace(*target, inputs.parsed.arguments.hub, plan, console);
   try {
     for (;;) {
-      outcome = run_attempt(context, inputs, plan, std::move(rendezvous), others, end, terminal, console,
-                            pusher ? &*pusher : nullptr, attempts);
+      outcome = run_attempt(context, inputs, plan, place, std::move(rendezvous), others, end, terminal,
+                            console, pusher ? &*pusher : nullptr, attempts);
       if (outcome.result.stop_asked) terminal.hurry();
       const bool again = attempts.restart_after(outcome.result, outcome.number, outcome.seconds);
       const std::optional<int64_t> batch = next_batch(inputs, plan, outcome.result);
@@ -244,6 +246,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
             .hint("the same command goes on from the newest checkpoint");
       std::vector<std::string> notices;
       others.run_in_background([&] {
+        place.check();  // before others of the job read a plan there
         if (batch) {
           plan = plan_of_search(make_plan, plan, *batch, attempts, pusher ? &*pusher : nullptr, notices);
         } else {
@@ -276,7 +279,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   facts.phases["spawn"] = outcome.spawn_seconds;
   Json summary = make_summary(facts);
   if (!plan.logging.run_name.empty()) summary["run_name"] = plan.logging.run_name;
-  others.beside_the_end([&] { write_summary(folder, summary); });
+  others.beside_the_end([&] { write_summary(place, summary); });
   if (pusher) finish_pushing(*pusher, outcome.result.code, others, stops, console);
   const auto& failure = outcome.result.failure;
   if (last_word.empty() && failure) last_word = in_a_line(failure->summary);

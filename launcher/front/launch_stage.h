@@ -11,6 +11,7 @@
 #include "hftrain/plan/describe.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/reporting/console.h"
+#include "hftrain/storage/output_place.h"
 #include "launcher/environments/local.h"
 #include "launcher/front/command_context.h"
 #include "launcher/front/hub_target.h"
@@ -38,10 +39,10 @@ using PlanMaker = std::function<plan::RunPlan(int64_t batch, const std::string& 
 
 // Returns the job's exit code once every worker is gone and no attempt is left or worth it, or one cannot be started. The
 // report of a failure goes to the console. `rendezvous`: of the first attempt; later ones get their own. With `target` what
-// the run saves is pushed there, and the last push waited for.
+// the run saves is pushed there, and the last push waited for. `place`: of the output folder.
 ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::RunPlan plan,
-                     launcher::Rendezvous rendezvous, const PlanMaker& make_plan,
-                     const std::optional<HubTarget>& target, Job& job, Stopwatch& stopwatch,
-                     reporting::Console& console);
+                     const storage::OutputPlace& place, launcher::Rendezvous rendezvous,
+                     const PlanMaker& make_plan, const std::optional<HubTarget>& target, Job& job,
+                     Stopwatch& stopwatch, reporting::Console& console);
 
 }  // namespace hftrain::front

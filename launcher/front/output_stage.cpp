@@ -402,6 +402,7 @@ std::vector<std::string> OutputFolder::begin(const std::map<std::string, std::st
     moved_ = storage::move_run_aside(inputs_.output_dir, lock_);
     if (!moved_.empty()) lines.push_back("moved the old run to " + moved_);
   }
+  place_.emplace(inputs_.output_dir);
   begun_ = true;
   return lines;
 }

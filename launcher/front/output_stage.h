@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/storage/output_place.h"
 #include "hftrain/storage/run_directory.h"
 #include "launcher/front/inputs.h"
 
@@ -45,6 +47,8 @@ class OutputFolder {
   std::vector<std::string> begin(const std::map<std::string, std::string>& prepared = {});
   // From here on ranks run, and what they write stays.
   void keep() { moved_.clear(); }
+  // Since begin(): whether it is still the one of its name.
+  const std::optional<storage::OutputPlace>& place() const { return place_; }
 
  private:
   void move_back();
@@ -54,6 +58,7 @@ class OutputFolder {
   storage::RunLock lock_;
   std::vector<std::string> cleared_;
   std::string moved_;  // where an old run is that may have to come back
+  std::optional<storage::OutputPlace> place_;
   bool begun_ = false;
 };
 

@@ -148,8 +148,9 @@ Json make_summary(const SummaryFacts& facts) {
   return summary;
 }
 
-void write_summary(const RunFolder& folder, const Json& summary) {
-  write_file_atomically(folder.summary(), dump_json(summary) + '\n');
+void write_summary(const storage::OutputPlace& place, const Json& summary) {
+  if (const std::optional<std::string> now = place.now())
+    write_file_atomically(run_folder(*now).summary(), dump_json(summary) + '\n');
 }
 
 std::string git_commit(const std::string& directory) {

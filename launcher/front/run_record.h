@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/storage/output_place.h"
 #include "launcher/front/inputs.h"
 #include "launcher/supervision/supervisor.h"
 
@@ -43,7 +44,8 @@ struct SummaryFacts {
   int64_t checkpoints = 0;  // committed in all attempts; each was verified before
 };
 Json make_summary(const SummaryFacts& facts);
-void write_summary(const RunFolder& folder, const Json& summary);
+// Where the run's folder is now; nowhere if that is not known.
+void write_summary(const storage::OutputPlace& place, const Json& summary);
 
 // What a worker said of itself when it finished; an empty object for one that did not.
 Json stats_of(const launcher::WorkerRecord& worker);

@@ -232,7 +232,9 @@ JobResult Supervisor::result() {
 void Supervisor::write_crash_record(const FailureReport& report, const WorkerRecord& worker) {
   const std::string path = router_->folder_of(report.rank) + "/error.json";
   const std::string text = dump_json(crash_record(worker, report, job_)) + '\n';
-  try_in_background([&] { write_file_atomically(path, text); });
+  try_in_background([&] {
+    if (spec_.logs_in_place()) write_file_atomically(path, text);
+  });
 }
 
 }  // namespace hftrain::launcher

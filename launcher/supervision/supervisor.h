@@ -52,6 +52,9 @@ struct JobSpec {
   OutputSpec output;
   Rendezvous rendezvous;  // its listener goes to the worker that serves the store
   Limits limits;
+  std::function<bool()> logs_in_place = [] {
+    return true;
+  };                             // false: their folder has moved, and others use its name
   ControlHub* hub = nullptr;     // to the other agents of the job; must outlive the supervisor
   std::optional<Others> others;  // what they start; with a hub
 };

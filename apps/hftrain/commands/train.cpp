@@ -235,8 +235,8 @@ ExitCode train(const CommandContext& context, const Inputs& inputs, Job& job, St
   const PlanMaker make_plan = [&](int64_t batch, const std::string& resume_from) {
     return resolve_plan(inputs, facts_of(*prepared), resume_from, batch);
   };
-  return run_workers(context, inputs, plan, std::move(rendezvous), make_plan, target, job, stopwatch,
-                     console);
+  return run_workers(context, inputs, plan, output->place().value(), std::move(rendezvous), make_plan, target,
+                     job, stopwatch, console);
 }
 
 // No rank needs it. Of a machine that could not be gathered only the variable itself is known, and `env:`.
@@ -437,7 +437,7 @@ ExitCode run(const CommandContext& context, std::vector<std::string> arguments, 
   }
   const launcher::Membership membership = membership_of(inputs, context);
   if (const std::string where = launcher::describe(membership); !where.empty()) console.line(where);
-  for (const std::string& notice : membership.notices) console.message(LogLevel::kInfo, notice);
+  for (const std::string& notice : membership.notices) show_notice(notice, console);
   if (!dry_run) return lead(context, inputs, membership, stopwatch, console);
   add_model(inputs);
   inputs.agents = assumed_agents(context, inputs, membership);

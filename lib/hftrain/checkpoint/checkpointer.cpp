@@ -85,6 +85,7 @@ Checkpointer::Checkpointer(const plan::RunPlan& plan, const architectures::Param
       files_(files, progress_),
       device_(device),
       nodes_(plan),
+      place_(plan.output_dir),
       staged_(device != nullptr ? device->pinned_allocator() : nullptr) {}
 
 Checkpointer::~Checkpointer() {
@@ -217,6 +218,7 @@ std::unique_ptr<Checkpointer::Save> Checkpointer::open_save(const CheckpointCont
   const std::optional<Error> failure = attempt([&] {
     background_.wait();  // for the memory, before the first save
     if (!commits()) return;
+    place_.check();
     check_free_space();
     transaction = std::make_unique<storage::CheckpointTransaction>(files_, plan_.output_dir, contents.step);
   });
@@ -285,6 +287,7 @@ void Checkpointer::add_trainer_files(Save& save) {
 }
 
 void Checkpointer::commit(Save& save) {
+  place_.check();
   add_trainer_files(save);
   save.transaction->commit(save.manifest, kVerifyingThreads, progress_);
   if (save.after && !nodes_.several()) save.after();
@@ -464,6 +467,7 @@ std::vector<std::vector<storage::FileRecord>> Checkpointer::stage_model(const st
   std::optional<Error> failure;
   if (commits()) {
     failure = attempt([&] {
+      place_.check();
       files_.make_directory(folder);
       storage::try_to_remove(files_, staging);  // what cannot be removed is written over
       files_.make_directory(staging);

@@ -28,6 +28,7 @@
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/runtime/device_runtime.h"
+#include "hftrain/storage/output_place.h"
 #include "hftrain/storage/stored_weights.h"
 #include "hftrain/storage/watched_file_system.h"
 
@@ -159,6 +160,7 @@ class Checkpointer {
   storage::WatchedFileSystem files_;
   const runtime::DeviceRuntime* device_;
   const NodeFolders nodes_;
+  const storage::OutputPlace place_;  // of this rank's node; nothing is begun or committed elsewhere
 
   StagedCopy staged_;
   std::unique_ptr<Save> in_flight_;

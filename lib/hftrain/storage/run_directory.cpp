@@ -30,16 +30,6 @@ std::string holder_text() {
   return "process " + std::to_string(::getpid()) + " on " + host + '\n';
 }
 
-std::string holder_of(const FileDescriptor& file) {
-  char text[512];
-  const ssize_t size = ::pread(file.get(), text, sizeof text, 0);
-  return trim(std::string(text, size > 0 ? static_cast<size_t>(size) : 0));
-}
-
-std::string lock_path(const std::string& output_dir) {
-  return output_dir + '/' + kOwnFolder + "/lock";
-}
-
 Error folder_in_use(const std::string& output_dir, const std::string& holder) {
   return Error(ExitCode::kUsage, "another run is using the output folder")
       .where(output_dir)
@@ -76,13 +66,6 @@ std::vector<std::string> missing_above(const std::string& path) {
   for (fs::path place = path; !place.empty() && is_missing(place); place = place.parent_path())
     missing.push_back(place.string());
   return missing;
-}
-
-bool is_still_at(const FileDescriptor& file, const std::string& path) {
-  struct stat held {
-  }, there{};
-  return ::fstat(file.get(), &held) == 0 && ::stat(path.c_str(), &there) == 0 &&
-         held.st_dev == there.st_dev && held.st_ino == there.st_ino;
 }
 
 // Who only looks whether a folder is in use shares its lock for a moment, and holds no run off.
@@ -189,6 +172,23 @@ void remove_start(const std::string& folder, RunLock& lock) {
 }
 
 }  // namespace
+
+std::string holder_of(const FileDescriptor& lock) {
+  char text[512];
+  const ssize_t size = ::pread(lock.get(), text, sizeof text, 0);
+  return trim(std::string(text, size > 0 ? static_cast<size_t>(size) : 0));
+}
+
+std::string lock_path(const std::string& output_dir) {
+  return output_dir + '/' + kOwnFolder + "/lock";
+}
+
+bool is_still_at(const FileDescriptor& file, const std::string& path) {
+  struct stat held {
+  }, there{};
+  return ::fstat(file.get(), &held) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+}
 
 RunLock::RunLock(const std::string& output_dir) : path_(lock_path(output_dir)) {
   refuse_file(output_dir);

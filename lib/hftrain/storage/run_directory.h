@@ -33,6 +33,11 @@ class RunLock {
   std::vector<std::string> made_;  // the lock file and folders, the innermost first
 };
 
+// The lock's path, who its text says holds it, and whether `path` names the open file.
+std::string lock_path(const std::string& output_dir);
+std::string holder_of(const FileDescriptor& lock);
+bool is_still_at(const FileDescriptor& file, const std::string& path);
+
 // What RunLock would say of a folder that another run holds; creates nothing and keeps nothing.
 void check_not_in_use(const std::string& output_dir);
 // The same, and whether the folder could be made or written into, as far as the system says without trying.

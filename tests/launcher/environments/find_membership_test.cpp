@@ -174,6 +174,7 @@ TEST_CASE("half a set of variables that names no job is named and not used") {
   CHECK(half.agents == 1);
   CHECK_FALSE(half.assigned);
   REQUIRE(half.notices.size() == 1);
+  CHECK(half.notices[0].starts_with("warning: "));
   CHECK(contains(half.notices[0], "RANK=3"));
   CHECK(contains(half.notices[0], "is not used: WORLD_SIZE is missing"));
   const Membership stale = membership({{"RANK", "5"}, {"WORLD_SIZE", "8"}});

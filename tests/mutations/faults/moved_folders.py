@@ -1,0 +1,29 @@
+# A run that writes on under the name of a folder that has moved away, or stops because of one that has not.
+
+PLACE = "lib/hftrain/storage/output_place.cpp"
+CHECKPOINTER = "lib/hftrain/checkpoint/checkpointer.cpp"
+
+fault("a folder that was moved away is in place as long as something has its name",
+      PLACE, "return text == holder || text == holder_of(own) ? LockThere::kOwn : LockThere::kAnother;", "return LockThere::kOwn;",
+      tests=["storage: a folder that was moved away is found where it is, and who has its name is told"],
+      says=r"FAILED|another run")
+
+fault("a lock that somebody removed stops the run",
+      PLACE, "(there == LockThere::kNone && is_still_at(own_folder_, own_folder_of(output_dir_)))", "false",
+      tests=["storage: neither a lock that was removed nor one with another number is an alarm"],
+      says=r"place\.in_place\(\)")
+
+fault("a save begins under the name of a folder that has moved away",
+      CHECKPOINTER, "    if (!commits()) return;\n    place_.check();", "    if (!commits()) return;",
+      tests=["runs: moved folders: a run whose folder is moved away stops and says where it is"],
+      says=r"FAILED")
+
+fault("the last model makes a folder anew that was removed",
+      CHECKPOINTER, "      place_.check();\n      files_.make_directory(folder);", "      files_.make_directory(folder);",
+      tests=["runs: moved folders: a folder that is removed is not made again for the last model"],
+      says=r"FAILED")
+
+fault("half a launcher's variables are passed over in a notice",
+      "launcher/environments/rank_variables.cpp", "std::string(kWarningNotice) + join(names", "join(names",
+      tests=["launcher: half a set of variables that names no job is named and not used"],
+      says=r"warning: ")
