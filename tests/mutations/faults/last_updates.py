@@ -62,3 +62,9 @@ fault("an adapter's base model is always the newest one",
       "lib/hftrain/plan/adapter_folder.cpp", "  if (own.is_string()) return own.get<std::string>();", "  if (own.is_string()) return asked;",
       tests=["plan: an adapter's base model is of the revision that it was made beside, unless another one is said"],
       says=r"c2|v3")
+
+fault("a folder that a CPU's run left for a Trainer begins its random numbers anew",
+      "lib/hftrain/runtime/random_state.cpp", "return drawn == 0;", "return drawn == 1;",
+      tests=["runtime: what a run on the CPU leaves behind has no streams of a GPU",
+             "trainer: ranks whose random numbers a checkpoint does not have are told"],
+      says=r"has_streams_of|no random numbers of rank 2")
