@@ -70,6 +70,17 @@ std::optional<pid_t> find_first(const std::vector<std::string>& job) {
   return std::nullopt;
 }
 
+// Its command line; empty of one that has ended.
+std::string words_of(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/cmdline", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+bool was_told_otherwise(pid_t process) {
+  const std::string words = words_of(std::to_string(process));
+  return !words.empty() && words != words_of("self");
+}
+
 bool stays(pid_t process, milliseconds patience) {
   try {
     const FileDescriptor watched = open_process(process);
@@ -82,13 +93,14 @@ bool stays(pid_t process, milliseconds patience) {
 
 }  // namespace
 
-bool first_process_stays(const Environment& environment, milliseconds patience) {
+bool first_process_says_otherwise(const Environment& environment, milliseconds patience) {
   const std::vector<std::string> job = job_words(environment);
   if (std::ranges::all_of(job, [](const std::string& word) { return word.empty(); })) return false;
   constexpr milliseconds kPause{100};
   const auto until = steady_clock::now() + patience;
   while (true) {
-    if (const std::optional<pid_t> first = find_first(job)) return stays(*first, patience);
+    if (const std::optional<pid_t> first = find_first(job))
+      return was_told_otherwise(*first) || stays(*first, patience);
     if (steady_clock::now() >= until) return false;
     std::this_thread::sleep_for(kPause);  // it may start a moment later than this one
   }

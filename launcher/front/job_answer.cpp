@@ -27,7 +27,7 @@ ExitCode refuse_once(const Error& error, const CommandContext& context) {
   const bool alone = std::ranges::find(context.arguments, "--standalone") != context.arguments.end();
   if (alone || launcher::speaks_first(context.environment)) throw Error(error);
   constexpr std::chrono::seconds kPatience{1};  // many times what reading a command line takes
-  if (!launcher::first_process_stays(context.environment, kPatience)) return error.code();
+  if (!launcher::first_process_says_otherwise(context.environment, kPatience)) return error.code();
   throw Error(error).context("reading what " + launcher::place_in_job(context.environment) + ", was given");
 }
 

@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from machines import check
@@ -117,6 +119,29 @@ def of_one_alone(fixture, flags):
     finally:
         first.kill()
         first.wait()
+
+
+def of_one_beside_one_that_ends_soon(fixture, flags):
+    """The first process is killed within the second in which another one would wait for its end. A busy machine may be too slow
+    to look at it while it is there, so three tries."""
+    mistaken = ["prepare", *flags, "--lerning_rate", "1"]
+    for _ in range(3):
+        port = str(free_port())
+        told = [{"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2",
+                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port} for rank in (0, 1)]
+        begin = time.monotonic()
+        call(fixture, mistaken, told[0])
+        takes = time.monotonic() - begin
+        with subprocess.Popen([HFTRAIN, *flags], env={**fixture.environment, **told[0]}, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as first:
+            end = threading.Timer(takes + 0.5, first.kill)
+            end.start()
+            run = call(fixture, mistaken, told[1])
+            end.join()
+        if run.stderr:
+            break
+    check("what only rank 1 was given is said by it also where rank 0 ends soon", run.returncode == 2 and
+          run.stderr.count("--lerning_rate") == 1, run.stderr)
 
 
 def given_port(fixture, flags):
@@ -266,6 +291,7 @@ def main():
         full(fixture, flags)
         once(fixture, flags)
         of_one_alone(fixture, flags)
+        of_one_beside_one_that_ends_soon(fixture, flags)
         given_port(fixture, flags)
         beside_the_first(fixture, flags)
         secret_and_token(fixture, flags)

@@ -630,10 +630,16 @@ fault("what a leader finds when it looks at itself is told to no other node",
       says=r"FAILED  a surprise on node 0 when it looks at itself", seconds=300)
 
 fault("what a process alone has wrong is said by nobody",
-      "launcher/front/job_answer.cpp", "if (!launcher::first_process_stays(context.environment, kPatience)) return error.code();",
+      "launcher/front/job_answer.cpp", "if (!launcher::first_process_says_otherwise(context.environment, kPatience)) return error.code();",
       "if (kPatience.count() == 1) return error.code();",
       tests=["runs: a plan says what the run would do"],
       says=r"what only rank 1 was given is said by it")
+
+fault("what a process alone has wrong is said by nobody where the first one ends soon",
+      "launcher/environments/first_process.cpp", "return was_told_otherwise(*first) || stays(*first, patience);",
+      "return (was_told_otherwise(*first) && patience.count() == 1) || stays(*first, patience);",
+      tests=["runs: a plan says what the run would do"],
+      says=r"what only rank 1 was given is said by it also where rank 0 ends soon")
 
 fault("the first process of any job on the machine is asked",
       "launcher/environments/first_process.cpp", "process->local_rank == 0 && job_words(there) == job", "process->local_rank == 0",
