@@ -24,7 +24,8 @@ using testing::golden_model;
 using testing::golden_names;
 using testing::GoldenFile;
 
-const std::vector<int64_t> kDocuments = {5, 1, 7, 3};
+// The third is long enough for kernels of whole sequences.
+const std::vector<int64_t> kDocuments = {5, 1, 15, 3};
 
 double apart(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>() / std::max(1.0, b.abs().max().item<double>());
@@ -67,7 +68,7 @@ Learnt learn(Model& model, const std::vector<Batch>& batches, nn::UnitRunner& ru
   for (const at::Tensor& parameter : model.parameters()) parameter.mutable_grad() = at::Tensor();
   Learnt learnt{at::zeros({}), {}};
   for (const Batch& batch : batches) {
-    const LossRequest request{.num_items = at::scalar_tensor(12.0)};
+    const LossRequest request{.num_items = at::scalar_tensor(20.0)};
     const Output output = model.forward(batch, runner, loss_objective(model.architecture(), batch, request));
     output.loss.backward();
     learnt.loss = learnt.loss + output.loss.detach();
@@ -95,7 +96,7 @@ TEST_CASE("Documents in one row are learnt as rows of their own by every decoder
       options.kernels = kernels;
       const auto model =
           golden_model(golden, options, architectures::Head::kCausalLm, testing::Dropout::kNone);
-      const at::Tensor ids = at::randint(model->architecture().vocab_size(), {16},
+      const at::Tensor ids = at::randint(model->architecture().vocab_size(), {24},
                                          at::detail::createCPUGenerator(5), at::TensorOptions(at::kLong));
       nn::UnitRunner plain;
       nn::CheckpointingRunner recomputing(plain, 1);
@@ -106,7 +107,7 @@ TEST_CASE("Documents in one row are learnt as rows of their own by every decoder
       check_same(learn(*model, {row_of_documents(ids, 0, 4, 0)}, plain), wanted);
       check_same(learn(*model, {row_of_documents(ids, 0, 4, 3)}, recomputing), wanted);
       check_same(
-          learn(*model, {stacked(row_of_documents(ids, 0, 2, 5), row_of_documents(ids, 2, 2, 1))}, plain),
+          learn(*model, {stacked(row_of_documents(ids, 0, 2, 13), row_of_documents(ids, 2, 2, 1))}, plain),
           wanted);
     }
   }

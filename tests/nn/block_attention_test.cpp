@@ -70,6 +70,7 @@ std::vector<Sequences> all_sequences() {
        {.causal = true, .padding = with_hidden_places(2, 110, 20)},
        7},
       {"keys for narrow blocks", 1, 100, 11000, 1, 1, 8, {}, {}},
+      {"keys for narrow blocks, one key head for all", 1, 30, 11000, 3, 1, 8, {}, {}},
   };
 }
 
@@ -151,7 +152,8 @@ TEST_CASE(
 }
 
 TEST_CASE("Attention by blocks has the same bits with any number of threads") {
-  const Sequences s = all_sequences()[5];
+  // The first has more key heads than threads, the second has fewer.
+  const Sequences s = all_sequences()[GENERATE(5, 6)];
   const at::ScalarType dtype = GENERATE(at::kFloat, at::kBFloat16);
   const int before = at::get_num_threads();
   at::set_num_threads(1);

@@ -18,7 +18,7 @@ constexpr int64_t kBlockScores = int64_t{128} << 10;  // 512 KiB of them
 
 // Memory of a thread that is kept between calls.
 struct AttentionMemory {
-  std::vector<float> scores, slopes, sums, of_key, of_value;
+  std::vector<float> scores, slopes, sums, of_head, of_group;
 };
 
 float* room(std::vector<float>& memory, int64_t count) {
@@ -121,6 +121,11 @@ HFTRAIN_VECTORISED void multiply_by(float* numbers, int64_t n, float factor) {
   for (int64_t i = 0; i < n; ++i) numbers[i] *= factor;
 }
 
+HFTRAIN_VECTORISED void add_to(float* sums, const float* numbers, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) sums[i] += numbers[i];
+}
+
 HFTRAIN_VECTORISED float dot(const float* a, const float* b, int64_t n) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -210,29 +215,44 @@ void slopes_of_block(const BlockAttention& a, const BlockGradients& g, const Que
   }
 }
 
-// Adds what a block gives to the gradients of its keys and values, and writes that of its queries.
+// Adds what a block gives to the gradients of its keys and values [2, keys, width], and writes that of its queries.
 void gradients_of_block(const BlockAttention& a, const BlockGradients& g, const QueryBlock& block,
-                        int64_t row, int64_t head, AttentionMemory& memory) {
+                        int64_t row, int64_t head, float* of_head, AttentionMemory& memory) {
   slopes_of_block(a, g, block, row, head, memory);
   const int64_t keys = block.keys(), of_key = head / (a.heads / a.key_heads);
   const AnyMatrix weights = scores_view(memory.scores.data(), keys);
   const AnyMatrix slopes = scores_view(memory.slopes.data(), keys);
   const ProductSize of_keys{keys, a.width, block.count};
   product(a, of_keys, transposed(weights), places_of(a, g.gradient, row, head, block.first), true,
-          memory.of_value.data() + block.low * a.width, a.width);
+          of_head + (a.keys + block.low) * a.width, a.width);
   product(a, of_keys, transposed(slopes), places_of(a, a.query, row, head, block.first), true,
-          memory.of_key.data() + block.low * a.width, a.width);
+          of_head + block.low * a.width, a.width);
   float* sums = room(memory.sums, block.count * a.width);
   product(a, {block.count, a.width, keys}, slopes, places_of(a, a.key, row, of_key, block.low), false, sums,
           a.width);
   write_places(a, sums, block.count, a.queries, a.heads, row, head, block.first, g.of_query);
 }
 
+void gradients_of_head(const BlockAttention& a, const BlockGradients& g, int64_t row, int64_t head,
+                       float* of_head, AttentionMemory& memory) {
+  const int64_t most = queries_of_a_block(a);
+  std::fill_n(of_head, 2 * a.keys * a.width, 0.0f);
+  for (int64_t first = 0; first < a.queries; first += most) {
+    gradients_of_block(a, g, block_at(a, first, most), row, head, of_head, memory);
+  }
+}
+
+void write_key_head(const BlockAttention& a, const BlockGradients& g, const float* sums, int64_t row,
+                    int64_t key_head) {
+  write_places(a, sums, a.keys, a.keys, a.key_heads, row, key_head, 0, g.of_key);
+  write_places(a, sums + a.keys * a.width, a.keys, a.keys, a.key_heads, row, key_head, 0, g.of_value);
+}
+
 }  // namespace
 
 bool prefers_block_attention(bool wide, int64_t reach) {
-  constexpr int64_t kLongest =
-      4096;  // in float32: beyond it blocks have too few queries to pay for packed keys
+  // In float32 blocks have too few queries beyond it to pay for packed keys.
+  constexpr int64_t kLongest = 4096;
   return prefers_sgemm() && (wide ? reach <= kLongest : has_bgemm());
 }
 
@@ -248,18 +268,36 @@ void attend_blocks(const BlockAttention& a, void* out, float* log_sums, int64_t 
 
 void attend_blocks_backward(const BlockAttention& a, const BlockGradients& g, int64_t begin, int64_t end) {
   thread_local AttentionMemory memory;
-  const int64_t most = queries_of_a_block(a), group = a.heads / a.key_heads, numbers = a.keys * a.width;
+  const int64_t group = a.heads / a.key_heads, numbers = 2 * a.keys * a.width;
   for (int64_t task = begin; task < end; ++task) {
-    const int64_t row = task / a.key_heads, key_head = task % a.key_heads;
-    std::fill_n(room(memory.of_key, numbers), numbers, 0.0f);
-    std::fill_n(room(memory.of_value, numbers), numbers, 0.0f);
-    for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
-      for (int64_t first = 0; first < a.queries; first += most) {
-        gradients_of_block(a, g, block_at(a, first, most), row, head, memory);
-      }
+    const int64_t row = task / a.key_heads, key_head = task % a.key_heads, first = key_head * group;
+    float* sums = room(memory.of_group, numbers);
+    gradients_of_head(a, g, row, first, sums, memory);
+    for (int64_t head = first + 1; head < first + group; ++head) {
+      float* of_head = room(memory.of_head, numbers);
+      gradients_of_head(a, g, row, head, of_head, memory);
+      add_to(sums, of_head, numbers);
     }
-    write_places(a, memory.of_key.data(), a.keys, a.keys, a.key_heads, row, key_head, 0, g.of_key);
-    write_places(a, memory.of_value.data(), a.keys, a.keys, a.key_heads, row, key_head, 0, g.of_value);
+    write_key_head(a, g, sums, row, key_head);
+  }
+}
+
+void attend_heads_backward(const BlockAttention& a, const BlockGradients& g, float* of_heads, int64_t begin,
+                           int64_t end) {
+  thread_local AttentionMemory memory;
+  const int64_t numbers = 2 * a.keys * a.width;
+  for (int64_t task = begin; task < end; ++task) {
+    gradients_of_head(a, g, task / a.heads, task % a.heads, of_heads + task * numbers, memory);
+  }
+}
+
+void add_heads_backward(const BlockAttention& a, const BlockGradients& g, float* of_heads, int64_t begin,
+                        int64_t end) {
+  const int64_t group = a.heads / a.key_heads, numbers = 2 * a.keys * a.width;
+  for (int64_t task = begin; task < end; ++task) {
+    float* sums = of_heads + task * group * numbers;  // heads of a key head stand together
+    for (int64_t i = 1; i < group; ++i) add_to(sums, sums + i * numbers, numbers);
+    write_key_head(a, g, sums, task / a.key_heads, task % a.key_heads);
   }
 }
 

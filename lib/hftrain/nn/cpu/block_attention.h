@@ -45,4 +45,11 @@ struct BlockGradients {
 void attend_blocks_backward(const BlockAttention& attention, const BlockGradients& gradients, int64_t begin,
                             int64_t end);
 
+// The same bits in two steps for more threads: tasks of rows · heads, of which each leaves what its head gives to the gradients of keys
+// and values in `of_heads` [rows, heads, 2, keys, width]; behind all of them tasks of rows · key_heads.
+void attend_heads_backward(const BlockAttention& attention, const BlockGradients& gradients, float* of_heads,
+                           int64_t begin, int64_t end);
+void add_heads_backward(const BlockAttention& attention, const BlockGradients& gradients, float* of_heads,
+                        int64_t begin, int64_t end);
+
 }  // namespace hftrain::nn::cpu
