@@ -34,6 +34,8 @@ TEST_CASE("What transformers builds of tokenizer_config.json and the pipeline do
         Said{"do_lower_case is false, and the normalizer's lowercase true"});
   CHECK(said_of("bert_uncased", {{"tokenizer_class", "BertTokenizer"}, {"strip_accents", false}}) ==
         Said{"strip_accents is false, and the normalizer's null"});
+  CHECK(said_of("bert_uncased", {{"tokenizer_class", "BertTokenizer"}, {"tokenize_chinese_chars", false}}) ==
+        Said{"tokenize_chinese_chars is false, and the normalizer's handle_chinese_chars true"});
   CHECK(said_of("llama2", {{"tokenizer_class", "LlamaTokenizer"}, {"legacy", true}}) ==
         Said{"its legacy and add_prefix_space ask for the prepend_scheme always, and the pre-tokenizer has "
              "first"});

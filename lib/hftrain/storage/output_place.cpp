@@ -23,12 +23,12 @@ std::string own_folder_of(const std::string& output_dir) {
 // has: written on another machine it may come late, and a server that was started anew may not know the open file any more.
 enum class LockThere { kOwn, kNone, kAnother };
 
-LockThere lock_there(const FileDescriptor& own, const std::string& holder, const std::string& path) {
+LockThere lock_there(const FileDescriptor& own, const std::string& begun_with, const std::string& path) {
   if (is_still_at(own, path)) return LockThere::kOwn;
   const FileDescriptor there(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!there) return errno == ENOENT || errno == ENOTDIR ? LockThere::kNone : LockThere::kOwn;
-  const std::string text = holder_of(there);
-  return text == holder || text == holder_of(own) ? LockThere::kOwn : LockThere::kAnother;
+  const std::string text = lock_text(there);
+  return text == begun_with || text == lock_text(own) ? LockThere::kOwn : LockThere::kAnother;
 }
 
 bool is_removed(const FileDescriptor& folder) {
@@ -50,12 +50,12 @@ OutputPlace::OutputPlace(const std::string& output_dir)
     : output_dir_(output_dir),
       own_folder_(::open(own_folder_of(output_dir).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
       lock_(::open(lock_path(output_dir).c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (lock_) holder_ = holder_of(lock_);
+  if (lock_) text_ = lock_text(lock_);
 }
 
 bool OutputPlace::in_place() const {
   if (!lock_ || !own_folder_) return true;
-  const LockThere there = lock_there(lock_, holder_, lock_path(output_dir_));
+  const LockThere there = lock_there(lock_, text_, lock_path(output_dir_));
   return there == LockThere::kOwn ||
          (there == LockThere::kNone && is_still_at(own_folder_, own_folder_of(output_dir_)));
 }

@@ -27,7 +27,7 @@ class OutputPlace {
  private:
   std::string output_dir_;
   FileDescriptor own_folder_, lock_;  // of the folder that the run began in, wherever it is
-  std::string holder_;                // the lock's text then
+  std::string text_;                  // of the lock then
 };
 
 }  // namespace hftrain::storage

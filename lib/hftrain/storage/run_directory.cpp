@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -24,10 +25,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kOwnFolder = "hftrain";
 
+// Its first line is for people. In containers two runs may have one name of the machine and one number.
 std::string holder_text() {
   char host[256] = "unknown host";
   ::gethostname(host, sizeof host - 1);
-  return "process " + std::to_string(::getpid()) + " on " + host + '\n';
+  return "process " + std::to_string(::getpid()) + " on " + host + "\nbegun " +
+         std::to_string(std::chrono::system_clock::now().time_since_epoch().count()) + '\n';
 }
 
 Error folder_in_use(const std::string& output_dir, const std::string& holder) {
@@ -173,10 +176,15 @@ void remove_start(const std::string& folder, RunLock& lock) {
 
 }  // namespace
 
-std::string holder_of(const FileDescriptor& lock) {
+std::string lock_text(const FileDescriptor& lock) {
   char text[512];
   const ssize_t size = ::pread(lock.get(), text, sizeof text, 0);
   return trim(std::string(text, size > 0 ? static_cast<size_t>(size) : 0));
+}
+
+std::string holder_of(const FileDescriptor& lock) {
+  const std::string text = lock_text(lock);
+  return text.substr(0, text.find('\n'));
 }
 
 std::string lock_path(const std::string& output_dir) {

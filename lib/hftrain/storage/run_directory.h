@@ -33,8 +33,9 @@ class RunLock {
   std::vector<std::string> made_;  // the lock file and folders, the innermost first
 };
 
-// The lock's path, who its text says holds it, and whether `path` names the open file.
+// The lock's path, its text, which no other run's is, who that says holds it, and whether `path` names the open file.
 std::string lock_path(const std::string& output_dir);
+std::string lock_text(const FileDescriptor& lock);
 std::string holder_of(const FileDescriptor& lock);
 bool is_still_at(const FileDescriptor& file, const std::string& path);
 

@@ -121,6 +121,11 @@ void say_case(const Settings& settings, std::vector<std::string>& said) {
   if (part.value("strip_accents", Json()) != stripped)
     said.push_back(std::string("strip_accents is ") + word(stripped) + ", and the normalizer's " +
                    word(part.value("strip_accents", Json())));
+  const bool apart = settings.truth("tokenize_chinese_chars").value_or(true);
+  if (part.value("handle_chinese_chars", Json(true)) != apart)
+    said.push_back(std::string("tokenize_chinese_chars is ") + word(apart) +
+                   ", and the normalizer's handle_chinese_chars " +
+                   word(part.value("handle_chinese_chars", Json(true))));
 }
 
 void say_byte_level_space(const Settings& settings, std::vector<std::string>& said) {
