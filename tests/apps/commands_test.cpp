@@ -272,6 +272,14 @@ TEST_CASE("a tokenizer learns the column text of records, and nothing of how the
     INFO(name);
     CHECK(learnt(name) == learnt("plain"));
   }
+  std::ofstream(folder / "verses.csv") << "verse,id\n\"the river bends\n\",1\n\"the river sleeps\n\",2\n";
+  const Outcome verses = run({"tokenizer", "train", "--vocab_size", "300", "--files", folder / "verses.csv",
+                              "--output", folder / "verses"});
+  CHECK(read_file(folder / "verses/tokenizer.json") == learnt("plain"));
+  CHECK_THAT(verses.err, Catch::Contains("the column 'verse' is learnt: it has none called text"));
+  CHECK(run({"tokenizer", "train", "--vocab_size", "300", "--files", folder / "rows.csv", "--output",
+             folder / "rows"})
+            .err.find("note: ") == std::string::npos);
   std::ofstream(folder / "broken.jsonl") << "{\"text\": \n";
   const Outcome refused = run({"tokenizer", "train", "--vocab_size", "300", "--files",
                                folder / "broken.jsonl", "--output", folder / "broken"});

@@ -191,6 +191,14 @@ TEST_CASE("a file of DeepSpeed in the place of flags is one mistake, which names
                  "did you mean per_device_train_batch_size"));
 }
 
+TEST_CASE("a key that is no text is told with what it is") {
+  const testing::TemporaryDirectory folder;
+  for (const auto& [key, is] :
+       {std::pair("[1, 2]", "this is a list"), {"{a: 1}", "this is a mapping"}, {"~", "it is empty"}})
+    CHECK(contains(mistakes({"--config", write(folder / "run.yaml", "? " + std::string(key) + "\n: 3\n")}),
+                   "a key that is not text\n  where: " + folder / "run.yaml" + ":1:3\n  why: " + is));
+}
+
 TEST_CASE("of many unknown keys all are reported, and the first have a hint") {
   std::string keys;
   for (int i = 0; i < 300; ++i)

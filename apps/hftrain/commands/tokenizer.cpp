@@ -57,11 +57,25 @@ void declare_train_options(CommandOptions& options, TrainFlags& flags) {
                  "wordpiece: keep this many of the most frequent characters; all unless set");
 }
 
-// Rows of a file of records, as training reads them: its column text, else the first one.
-bool read_rows(const std::string& path, const std::function<void(std::string_view)>& take) {
+// The column of a file of records that training reads: text, else the first one, which is told.
+data::RowOptions told_column(const std::string& path, std::ostream& told) {
+  data::RowOptions options;
+  options.columns.choose = [&told, path,
+                            choose = options.columns.choose](const std::vector<std::string>& names) {
+    const std::vector<std::string> chosen = choose(names);
+    if (chosen.front() != "text")
+      told << "note: of " << path << " the column '" << chosen.front()
+           << "' is learnt: it has none called text" << std::endl;
+    return chosen;
+  };
+  return options;
+}
+
+bool read_rows(const std::string& path, const std::function<void(std::string_view)>& take,
+               std::ostream& told) {
   const std::optional<data::RowFormat> format = data::row_format(path);
   if (!format || format == data::RowFormat::kText || format == data::RowFormat::kLinePairs) return false;
-  const auto rows = data::open_rows({{path, *format}}, {});
+  const auto rows = data::open_rows({{path, *format}}, told_column(path, told));
   data::Records records(1);
   for (; rows->next(records); records.clear()) {
     const data::Value value = records.value(0, 0);
@@ -76,7 +90,10 @@ ExitCode train(const CommandContext& context, const std::vector<std::string>& wo
   declare_train_options(options, flags);
   if (!options.read(words, context)) return ExitCode::kDone;
   flags.training.kind = tokenizer::tokenizer_kind(flags.kind);
-  const int64_t tokens = tokenizer::train_tokenizer(flags.training, flags.files, flags.output, read_rows);
+  const auto rows = [&](const std::string& path, const std::function<void(std::string_view)>& take) {
+    return read_rows(path, take, context.err);
+  };
+  const int64_t tokens = tokenizer::train_tokenizer(flags.training, flags.files, flags.output, rows);
   context.err << with_thousands(tokens) << " tokens in " << flags.output << std::endl;
   if (tokens < flags.training.vocab_size) {
     context.err << "warning: the text does not have more that would be worth a token" << std::endl;

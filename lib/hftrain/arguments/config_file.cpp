@@ -100,7 +100,12 @@ class ConfigFileReader {
   }
 
   void read_key(const YAML::Node& key, const YAML::Node& value) {
-    if (!key.IsScalar()) return problem("a key that is not text", place_of(key), "", "");
+    if (!key.IsScalar())
+      return problem("a key that is not text", place_of(key),
+                     key.IsSequence() ? "this is a list"
+                     : key.IsMap()    ? "this is a mapping"
+                                      : "it is empty",
+                     "lines such as max_steps: 100");
     const std::string& name = key.Scalar();
     if (!name.empty() && name.front() == '_') return;  // a comment, as in JSON files
     const FlagMatch match = flag_table().find(name);
