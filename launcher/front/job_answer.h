@@ -10,7 +10,8 @@ namespace hftrain::front {
 bool answers_for_job(const arguments::ParseOutcome& parsed, const Environment& environment);
 
 // An error that all processes of a machine see alike: the first of them throws it, the others end with its code in silence. One whose
-// first process sees nothing wrong throws it with its rank, and one that is told to stand alone whatever the environment says.
+// first process was given other words, or sees nothing wrong, throws it with its rank, and one that is told to stand alone whatever
+// the environment says.
 ExitCode refuse_once(const Error& error, const CommandContext& context);
 
 // --print_config, which `parsed` has asked for.

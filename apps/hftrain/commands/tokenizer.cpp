@@ -71,6 +71,7 @@ data::RowOptions told_column(const std::string& path, std::ostream& told) {
   return options;
 }
 
+// Rows of a file of records; false: it is none, and its lines are text.
 bool read_rows(const std::string& path, const std::function<void(std::string_view)>& take,
                std::ostream& told) {
   const std::optional<data::RowFormat> format = data::row_format(path);

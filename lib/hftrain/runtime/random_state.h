@@ -20,7 +20,8 @@ struct RandomState {
 // draws.
 void seed_generators(uint64_t seed, const DeviceRuntime& runtime, c10::Device device);
 
-// Whether it has what a rank on `device` draws from: a run on the CPU leaves nothing for a GPU.
+// Whether it has what a rank on `device` draws from: a run on the CPU leaves nothing for a GPU, and
+// one whose GPU gave numbers nothing for the CPU.
 bool has_streams_of(const RandomState& state, c10::Device device);
 
 RandomState capture_random_state(const DeviceRuntime& runtime, c10::Device device);

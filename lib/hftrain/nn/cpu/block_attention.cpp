@@ -21,6 +21,11 @@ struct AttentionMemory {
   std::vector<float> scores, slopes, sums, of_head, of_group;
 };
 
+AttentionMemory& own_memory() {
+  thread_local AttentionMemory memory;
+  return memory;
+}
+
 float* room(std::vector<float>& memory, int64_t count) {
   if (static_cast<int64_t>(memory.size()) < count) memory.resize(static_cast<size_t>(count));
   return memory.data();
@@ -257,7 +262,7 @@ bool prefers_block_attention(bool wide, int64_t reach) {
 }
 
 void attend_blocks(const BlockAttention& a, void* out, float* log_sums, int64_t begin, int64_t end) {
-  thread_local AttentionMemory memory;
+  AttentionMemory& memory = own_memory();
   const int64_t most = queries_of_a_block(a);
   for (int64_t task = begin; task < end; ++task) {
     for (int64_t first = 0; first < a.queries; first += most) {
@@ -267,7 +272,7 @@ void attend_blocks(const BlockAttention& a, void* out, float* log_sums, int64_t 
 }
 
 void attend_blocks_backward(const BlockAttention& a, const BlockGradients& g, int64_t begin, int64_t end) {
-  thread_local AttentionMemory memory;
+  AttentionMemory& memory = own_memory();
   const int64_t group = a.heads / a.key_heads, numbers = 2 * a.keys * a.width;
   for (int64_t task = begin; task < end; ++task) {
     const int64_t row = task / a.key_heads, key_head = task % a.key_heads, first = key_head * group;
@@ -284,7 +289,7 @@ void attend_blocks_backward(const BlockAttention& a, const BlockGradients& g, in
 
 void attend_heads_backward(const BlockAttention& a, const BlockGradients& g, float* of_heads, int64_t begin,
                            int64_t end) {
-  thread_local AttentionMemory memory;
+  AttentionMemory& memory = own_memory();
   const int64_t numbers = 2 * a.keys * a.width;
   for (int64_t task = begin; task < end; ++task) {
     gradients_of_head(a, g, task / a.heads, task % a.heads, of_heads + task * numbers, memory);
