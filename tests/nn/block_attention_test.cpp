@@ -7,6 +7,8 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/repeat_interleave.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/function.h>
@@ -69,6 +71,16 @@ std::vector<Sequences> all_sequences() {
        16,
        {.causal = true, .padding = with_hidden_places(2, 110, 20)},
        7},
+      {"documents", 2, 130, 130, 2, 1, 16, {.causal = true, .documents = {100, 1, 29, 3, 40, 87}}, {}},
+      {"documents that are longer than a window",
+       1,
+       130,
+       130,
+       2,
+       2,
+       16,
+       {.causal = true, .documents = {5, 125}},
+       9},
       {"keys for narrow blocks", 1, 100, 11000, 1, 1, 8, {}, {}},
       {"keys for narrow blocks, one key head for all", 1, 30, 11000, 3, 1, 8, {}, {}},
   };
@@ -76,6 +88,12 @@ std::vector<Sequences> all_sequences() {
 
 at::Tensor drawn_heads(int64_t rows, int64_t places, int64_t heads, int64_t width, uint64_t seed) {
   return at::randn({rows, places, heads, width}, at::detail::createCPUGenerator(seed), at::kDouble);
+}
+
+// [rows, 1, queries, keys]: whether both are of one document.
+at::Tensor within_documents(const Sequences& s) {
+  const at::Tensor number = at::repeat_interleave(at::tensor(s.mask.documents)).view({s.rows, -1});
+  return (number.unsqueeze(2) == number.unsqueeze(1)).unsqueeze(1);
 }
 
 at::Tensor exact_attention(const Sequences& s, const at::Tensor& query, const at::Tensor& key,
@@ -88,6 +106,7 @@ at::Tensor exact_attention(const Sequences& s, const at::Tensor& query, const at
   at::Tensor seen = s.mask.causal ? place <= own : at::ones({s.queries, s.keys}, at::kBool);
   if (s.window) seen = seen & (place > own - *s.window);
   seen = seen.view({1, 1, s.queries, s.keys});
+  if (!s.mask.documents.empty()) seen = seen & within_documents(s);
   if (s.mask.padding.defined()) seen = seen & s.mask.padding.view({s.rows, 1, 1, s.keys});
   const at::Tensor hidden = at::full({}, std::numeric_limits<double>::lowest(), at::kDouble);
   const at::Tensor weights = at::where(seen, scores, hidden).softmax(-1) * seen.any(-1, true);
@@ -153,7 +172,7 @@ TEST_CASE(
 
 TEST_CASE("Attention by blocks has the same bits with any number of threads") {
   // The first has more key heads than threads, the second has fewer.
-  const Sequences s = all_sequences()[GENERATE(5, 6)];
+  const Sequences s = all_sequences()[GENERATE(5, 6, 12)];
   const at::ScalarType dtype = GENERATE(at::kFloat, at::kBFloat16);
   const int before = at::get_num_threads();
   at::set_num_threads(1);
@@ -172,6 +191,15 @@ TEST_CASE("Scores that are no numbers are seen in what attention gives, and not 
   const at::Tensor out = causal_attention(query, heads(2), heads(3), {}).view({2, 30, 2, 8});
   CHECK(out[0][4][1].isnan().all().item<bool>());
   CHECK(out.isnan().sum().item<int64_t>() == 8);
+}
+
+TEST_CASE("A document among others has the bits that it has alone") {
+  const at::ScalarType dtype = GENERATE(at::kFloat, at::kBFloat16);
+  const auto heads = [&](uint64_t seed) { return drawn_heads(1, 150, 2, 8, seed).to(dtype); };
+  const at::Tensor query = heads(1), key = heads(2), value = heads(3);
+  const at::Tensor all = attention(query, key, value, {.causal = true, .documents = {20, 110, 20}}, {});
+  const auto own = [](const at::Tensor& x) { return x.narrow(1, 20, 110); };
+  CHECK(own(all).equal(causal_attention(own(query), own(key), own(value), {})));
 }
 
 }  // namespace hftrain::nn

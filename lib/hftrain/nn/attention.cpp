@@ -116,7 +116,7 @@ struct WidenedAttention : Function<WidenedAttention> {
   }
 };
 
-// Each document for itself, by the kernels that a row has: the work is that of the blocks on the diagonal.
+// Each document for itself, by the kernels that a row has: the work is that of the squares on the diagonal.
 at::Tensor attention_by_documents(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                   const std::vector<int64_t>& documents, const AttentionOptions& options) {
   const auto parts_of = [&](const at::Tensor& x) {
@@ -205,11 +205,11 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
   if (key.size(1) == 0) {  // nobody sees a key; all that would have been seen gets its gradient, of zeros
     return query.flatten(2) * 0 + (key.sum() + value.sum()) * 0;
   }
+  if (is_by_blocks(query, key, value, mask, options))
+    return attention_by_blocks(query, key, value, mask, options);
   if (!mask.documents.empty()) return attention_by_documents(query, key, value, mask.documents, options);
   if (is_step(query, key, value, mask, options)) return step_attention(query, key, value, mask, options);
   if (mask.past > 0 && query.size(1) > 1) return attend_one_by_one(query, key, value, mask, options);
-  if (is_by_blocks(query, key, value, mask, options))
-    return attention_by_blocks(query, key, value, mask, options);
   const int64_t batch = query.size(0), queries = query.size(1), keys = key.size(1);
   const bool cut = mask.causal && options.window && *options.window < keys;
   at::Tensor seen = visible_keys(mask.padding);

@@ -2,10 +2,11 @@
 B = "lib/hftrain/nn/cpu/block_attention.cpp"
 O = "lib/hftrain/nn/cpu/operators.cpp"
 EXACT = "nn: Attention of whole sequences and its gradients are those of float64, by blocks where it is quicker"
+ALONE = "nn: A document among others has the bits that it has alone"
 NANS = "nn: Scores that are no numbers are seen in what attention gives, and not beyond their rows"
 FORMS = "nn: The forms of every operator agree with the composition in float64, on the CPU in every dtype"
 
-fault("a block's queries see beyond their window", B, "std::max<int64_t>(0, high - a.window)", "std::max<int64_t>(0, high - a.keys)",
+fault("a block's queries see beyond their window", B, "std::max(begin, high - a.window)", "std::max(begin, high - a.keys)",
       tests=[EXACT], says=r"worst <= tolerance")
 
 fault("a block's queries see the keys behind them", B, "std::min(a.keys, query + 1)", "std::max(a.keys, query + 1)",
@@ -37,3 +38,12 @@ fault("the other attention of BART is by kernels that were not chosen", "lib/hft
       "return attention_options(1 / std::sqrt(static_cast<double>(size)), config_.attention_dropout);",
       "return {.scale = 1 / std::sqrt(static_cast<double>(size)), .dropout = config_.attention_dropout};",
       tests=["models: no operator of ours stands in the graph of any family whose operators are LibTorch's"], says=r"AttentionByBlocks")
+
+fault("a document's queries see those before it", B, "std::max(begin, high - a.window)", "std::max(0 * begin, high - a.window)",
+      tests=[EXACT], says=r"worst <= tolerance")
+
+fault("a block holds queries of several documents", B, "return begin != *here; }", "return begin < *here; }",
+      tests=[ALONE], says=r"own\(all\)")
+
+fault("documents of a later row begin where the first row's do", B, "a.begins[row * a.queries + query]", "a.begins[0 * row + query]",
+      tests=[EXACT], says=r"worst <= tolerance")

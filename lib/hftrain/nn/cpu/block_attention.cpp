@@ -42,10 +42,11 @@ struct Sight {
   int64_t low, high;
 };
 
-Sight sight_of(const BlockAttention& a, int64_t query) {
+Sight sight_of(const BlockAttention& a, int64_t row, int64_t query) {
   if (!a.causal) return {0, a.keys};
   const int64_t high = std::min(a.keys, query + 1);
-  return {std::max<int64_t>(0, high - a.window), high};
+  const int64_t begin = a.begins == nullptr ? 0 : a.begins[row * a.queries + query];
+  return {std::max(begin, high - a.window), high};
 }
 
 int64_t queries_of_a_block(const BlockAttention& a) {
@@ -54,9 +55,14 @@ int64_t queries_of_a_block(const BlockAttention& a) {
   return std::clamp(fitting, kLeastQueries, kMostQueries);
 }
 
-QueryBlock block_at(const BlockAttention& a, int64_t first, int64_t most) {
-  const int64_t count = std::min(most, a.queries - first);
-  return {first, count, sight_of(a, first).low, sight_of(a, first + count - 1).high};
+// Queries from `first` on of one document.
+QueryBlock block_at(const BlockAttention& a, int64_t row, int64_t first, int64_t most) {
+  int64_t count = std::min(most, a.queries - first);
+  if (a.begins != nullptr) {
+    const int64_t* here = a.begins + row * a.queries + first;
+    count = std::find_if(here, here + count, [&](int64_t begin) { return begin != *here; }) - here;
+  }
+  return {first, count, sight_of(a, row, first).low, sight_of(a, row, first + count - 1).high};
 }
 
 // The numbers of a head from place `first` on as a matrix of places · width, or of width · places.
@@ -87,7 +93,7 @@ void product(const BlockAttention& a, const ProductSize& size, const AnyMatrix& 
 
 // Hidden places of a row get the score −∞.
 void hide(const BlockAttention& a, const QueryBlock& block, int64_t row, int64_t query, float* scores) {
-  const Sight sight = sight_of(a, query);
+  const Sight sight = sight_of(a, row, query);
   std::fill(scores, scores + (sight.low - block.low), -kInfinity);
   std::fill(scores + (sight.high - block.low), scores + block.keys(), -kInfinity);
   if (a.seen == nullptr) return;
@@ -242,8 +248,10 @@ void gradients_of_head(const BlockAttention& a, const BlockGradients& g, int64_t
                        float* of_head, AttentionMemory& memory) {
   const int64_t most = queries_of_a_block(a);
   std::fill_n(of_head, 2 * a.keys * a.width, 0.0f);
-  for (int64_t first = 0; first < a.queries; first += most) {
-    gradients_of_block(a, g, block_at(a, first, most), row, head, of_head, memory);
+  for (int64_t first = 0; first < a.queries;) {
+    const QueryBlock block = block_at(a, row, first, most);
+    gradients_of_block(a, g, block, row, head, of_head, memory);
+    first += block.count;
   }
 }
 
@@ -265,8 +273,10 @@ void attend_blocks(const BlockAttention& a, void* out, float* log_sums, int64_t 
   AttentionMemory& memory = own_memory();
   const int64_t most = queries_of_a_block(a);
   for (int64_t task = begin; task < end; ++task) {
-    for (int64_t first = 0; first < a.queries; first += most) {
-      attend_block(a, block_at(a, first, most), task / a.heads, task % a.heads, out, log_sums, memory);
+    for (int64_t first = 0; first < a.queries;) {
+      const QueryBlock block = block_at(a, task / a.heads, first, most);
+      attend_block(a, block, task / a.heads, task % a.heads, out, log_sums, memory);
+      first += block.count;
     }
   }
 }

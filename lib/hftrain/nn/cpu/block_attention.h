@@ -25,6 +25,8 @@ struct BlockAttention {
   float scale;
   Heads query, key, value;
   const bool* seen = nullptr;  // [rows, keys]; null: all
+  // [rows, queries], causal: where the document of a query begins, whose keys alone it sees; null: every row is one
+  const int64_t* begins = nullptr;
 };
 
 // Whether this processor is one on which it is quicker than LibTorch's where a query sees up to `reach` keys, and has what it needs.
