@@ -15,10 +15,19 @@ using storage::Box;
 using storage::TensorEntry;
 
 constexpr std::string_view kDown = ".lora_A.weight", kUp = ".lora_B.weight", kWeight = ".weight";
+constexpr std::string_view kOfBase = ".base_layer.weight", kOfEmbedding = ".lora_embedding_";
+constexpr const char* kByPeft = "peft's merge_and_unload() makes a plain model of it";
 
 // A file may store the body of a model without its prefix.
 bool same_name(const std::string& full, const std::string& stored) {
   return full == stored || full.ends_with('.' + stored) || stored.ends_with('.' + full);
+}
+
+// Names in files may lack the body's prefix, and targets may be whole names.
+bool is_targeted(const architectures::AdapterSpec& spec, const std::string& module) {
+  return std::ranges::any_of(spec.targets, [&](const std::string& target) {
+    return target == architectures::kAllLinear || same_name(target, module);
+  });
 }
 
 }  // namespace
@@ -31,6 +40,7 @@ AdapterWeights::AdapterWeights(const std::string& folder)
   input_first_ = config_.value("fan_in_fan_out", Json()) == true;
   base_ = plan::base_model_of(config_, path);
   for (const TensorEntry& entry : weights_.entries()) take(entry);
+  require_targets();
 }
 
 void AdapterWeights::take(const TensorEntry& entry) {
@@ -41,12 +51,31 @@ void AdapterWeights::take(const TensorEntry& entry) {
     adapters_[module(kDown)].down = &entry;
   } else if (name.ends_with(kUp)) {
     adapters_[module(kUp)].up = &entry;
+  } else if (name.ends_with(kOfBase)) {
+    copies_[module(kOfBase)] = &entry;
+  } else if (name.find(kOfEmbedding) != std::string::npos) {
+    throw Error(ExitCode::kData, "an adapter of embeddings cannot be merged here")
+        .where(place_of(entry))
+        .why("adapters here stand beside projections; embeddings are trained whole")
+        .hint(kByPeft);
   } else {
     whole_[name] = &entry;
   }
 }
 
+// Training and generating leave out, as peft does, what the config does not name.
+void AdapterWeights::require_targets() const {
+  for (const auto& [module, halves] : adapters_) {
+    if (is_targeted(spec_, module)) continue;
+    throw Error(ExitCode::kData, "target_modules of the adapter's config do not name '" + module + "'")
+        .where(folder() + '/' + architectures::kAdapterWeightsName)
+        .why("the file has matrices for it, and peft would leave them out")
+        .hint("the two files that hftrain or peft wrote together");
+  }
+}
+
 void AdapterWeights::take_names(const architectures::ParameterTable& table) {
+  for (const architectures::TiedParameter& tied : table.tied) tied_[tied.alias] = tied.parameter;
   for (const architectures::ParameterSpec& spec : table.parameters) {
     for (const std::string& stored : architectures::stored_names(table, spec))
       inputs_first_[stored] = spec.input_first;
@@ -98,6 +127,14 @@ Error AdapterWeights::homeless(const std::string& name) const {
             std::string(architectures::kAdapterConfigName));
 }
 
+Error AdapterWeights::beside_a_tied_matrix(const std::string& module, const std::string& parameter) const {
+  return Error(ExitCode::kData, "an adapter of a tied matrix cannot be merged here")
+      .where("'" + module + "' of " + folder() + '/' + architectures::kAdapterWeightsName)
+      .why("the model has one matrix for it and for '" + parameter +
+           "', and the adapter changes one of the two")
+      .hint("merge it by peft's merge_and_unload() into a model whose tie_word_embeddings is false");
+}
+
 void AdapterWeights::load(const std::string& module) {
   if (loaded_ == module) return;
   const Halves& halves = adapters_.at(module);
@@ -105,7 +142,18 @@ void AdapterWeights::load(const std::string& module) {
     throw homeless(module + std::string(halves.down ? kUp : kDown));
   down_ = matrix_of(*halves.down);
   up_ = matrix_of(*halves.up);
+  if (down_.rows != spec_.rank)
+    throw Error(ExitCode::kData, "the adapter's matrices have another rank than its config says")
+        .where(place_of(*halves.down))
+        .why("r is " + std::to_string(spec_.rank) + " in " + architectures::kAdapterConfigName +
+             ", and the matrix has " + std::to_string(down_.rows) + " rows")
+        .hint("the two files that hftrain or peft wrote together");
   loaded_ = module;
+}
+
+const TensorEntry* AdapterWeights::copy_of_base(const std::string& name) const {
+  const auto found = std::ranges::find_if(copies_, [&](const auto& each) { return is_of(each.first, name); });
+  return found == copies_.end() ? nullptr : found->second;
 }
 
 // [rows of `rows`, columns] += scale · up·down, or its transpose where the input stands first.
@@ -186,8 +234,9 @@ bool AdapterWeights::same(const TensorEntry& whole, const storage::StoredWeights
 
 void AdapterWeights::require_modules(const std::set<std::string>& names) const {
   for (const auto& [module, halves] : adapters_) {
-    if (std::ranges::none_of(names, [&](const std::string& name) { return is_of(module, name); }))
-      throw homeless(module);
+    if (std::ranges::any_of(names, [&](const std::string& name) { return is_of(module, name); })) continue;
+    const auto tied = tied_.find(module + std::string(kWeight));
+    throw tied == tied_.end() ? homeless(module) : beside_a_tied_matrix(module, tied->second);
   }
 }
 

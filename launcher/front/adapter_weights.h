@@ -33,6 +33,8 @@ class AdapterWeights {
   // By the names of transformers.
   const std::map<std::string, const storage::TensorEntry*>& whole() const { return whole_; }
 
+  // What peft has written of the base model beside the adapter of that tensor, which counts then; null: nothing.
+  const storage::TensorEntry* copy_of_base(const std::string& name) const;
   // Adds scale · up·down to `rows` of the tensor of that name, if it has an adapter.
   void add_product(const std::string& name, const storage::TensorEntry& entry, const storage::Box& rows,
                    std::span<char> bytes);
@@ -58,9 +60,11 @@ class AdapterWeights {
   };
 
   void take(const storage::TensorEntry& entry);
+  void require_targets() const;
   std::string place_of(const storage::TensorEntry& entry) const;
   Matrix matrix_of(const storage::TensorEntry& entry) const;
   Error homeless(const std::string& name) const;
+  Error beside_a_tied_matrix(const std::string& module, const std::string& parameter) const;
   void load(const std::string& module);
   const std::string& name_in_files(const std::string& name) const;
   bool is_of(const std::string& module, const std::string& name) const;
@@ -72,10 +76,12 @@ class AdapterWeights {
   architectures::AdapterSpec spec_;
   bool input_first_ = false;                                  // where no table says it
   std::map<std::string, std::string> names_in_files_;         // by the names in memory
+  std::map<std::string, std::string> tied_;                   // which tensor of the model one of this name is
   std::map<std::string, bool> inputs_first_;                  // of matrices, by the names that files may have
   std::map<std::string, Halves> adapters_;                    // by module
   std::map<std::string, const storage::TensorEntry*> whole_;  // by name
-  std::string loaded_;                                        // the module of the two below
+  std::map<std::string, const storage::TensorEntry*> copies_;  // of the base model, by module
+  std::string loaded_;                                         // the module of the two below
   Matrix down_, up_;
 };
 

@@ -41,8 +41,17 @@ bool describes_known_head(const Json& config) {
 
 ExportedTensor merged_from_base(const StoredWeights& base, const TensorEntry& stored, TensorEntry entry,
                                 AdapterWeights& adapter) {
-  const auto read = [&base, &adapter, name = stored.name, entry](const Box& rows, std::span<char> bytes) {
-    base.read(name, rows, bytes);
+  const TensorEntry* copy = adapter.copy_of_base(entry.name);
+  if (copy != nullptr && copy->shape != entry.shape)
+    throw cannot_merge(adapter,
+                       "'" + copy->name + "' has another shape than '" + stored.name + "' of the base model");
+  const auto read = [&base, &adapter, copy, name = stored.name, entry](const Box& rows,
+                                                                       std::span<char> bytes) {
+    if (copy != nullptr) {
+      adapter.read_whole(*copy, entry, rows, bytes);
+    } else {
+      base.read(name, rows, bytes);
+    }
     adapter.add_product(entry.name, entry, rows, bytes);
   };
   return {entry, read};

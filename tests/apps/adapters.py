@@ -49,6 +49,17 @@ def rewrite(path, rename, first=None):
         file.write(len(text).to_bytes(8, "little") + text + b"".join(numbers for _, numbers in tensors.values()))
 
 
+def with_tensor(path, name, described, source):
+    """Adds a tensor of another file, which `described` finds in `source`, to a safetensors file."""
+    header, data = read_tensors(path)
+    begin, end = described["data_offsets"]
+    header[name] = dict(described, data_offsets=[len(data), len(data) + end - begin])
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + data + source[begin:end])
+
+
 def change(folder, name, **values):
     write(os.path.join(folder, name), json.dumps(read_json(folder, name) | values))
 
@@ -331,6 +342,49 @@ def tied_embeddings_that_are_saved_whole_are_told_to_peft(fixture, folder):
         expect("two matrices where the model has one" in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "trained apart by peft", refused)
 
 
+def an_adapter_whose_embeddings_peft_ties_keeps_both_of_their_names(fixture, folder):
+    """ensure_weight_tying: peft's file has the output matrix, too, and peft opens no other."""
+    base, known, on = (os.path.join(folder, name) for name in ("base", "known", "on"))
+    llama = "hidden_size=32,intermediate_size=64,num_hidden_layers=1,num_attention_heads=4,num_key_value_heads=2,max_position_embeddings=64,vocab_size=512,tie_word_embeddings=true"
+    common = ["--block_size", "32", "--use_cpu", "--nproc_per_node", "1", "--save_strategy", "no", "--train_file", fixture.text, "--do_train", "--max_steps", "2"]
+    fixture.call(*common, "--model_type", "llama", "--config_overrides", llama, "--tokenizer_name", fixture.tokenizer, "--output_dir", base)
+    fixture.call(*common, "--model_name_or_path", base, "--use_peft", "--lora_modules_to_save", "embed_tokens", "--output_dir", known)
+    change(known, "adapter_config.json", ensure_weight_tying=True)
+    said = fixture.call(*common, "--model_name_or_path", known, "--use_peft", "--output_dir", on).stderr
+    expect("peft computes something else" not in said, "peft computes the same", said)
+    header, data = read_tensors(on + "/adapter_model.safetensors")
+    places = [header[f"base_model.model.{name}.weight"]["data_offsets"] for name in ("model.embed_tokens", "lm_head")]
+    expect(data[slice(*places[0])] == data[slice(*places[1])], "both, and the same", header)
+    fixture.call("checkpoint", "merge", on, on + "-merged")
+
+
+def what_an_adapter_holds_beside_its_config_is_held_against_it(fixture, folder):
+    output = os.path.join(folder, "adapter")
+    fixture.train(output, "--lora_target_modules", "attn.c_proj")
+    kept = read_json(output, "adapter_config.json")
+    for field, said in (({"r": kept["r"] * 2}, "another rank than its config says"), ({"target_modules": ["c_attn"]}, "do not name 'transformer.h.0.attn.c_proj'")):
+        change(output, "adapter_config.json", **{**kept, **field})
+        refused = fixture.call("checkpoint", "merge", output, output + "-merged", expect=4).stderr
+        expect(said in refused and parts_of(refused) == [{"what", "where", "why", "try"}], said, refused)
+    change(output, "adapter_config.json", **dict(kept, target_modules=["attn.c_proj", "lm_head"]))
+    shutil.copy(output + "/adapter_model.safetensors", output + "/kept")
+    rewrite(output + "/adapter_model.safetensors", lambda name: name.replace("transformer.h.0.attn.c_proj", "lm_head"))
+    refused = fixture.call("checkpoint", "merge", output, output + "-merged", expect=4).stderr
+    expect("an adapter of a tied matrix" in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "of a tied matrix", refused)
+    os.replace(output + "/kept", output + "/adapter_model.safetensors")
+    change(output, "adapter_config.json", **kept)
+    fixture.call("checkpoint", "merge", output, output + "-one")
+    base = "base_model.model.transformer.h.0.attn.c_proj.base_layer.weight"
+    header, data = read_tensors(fixture.base + "/model.safetensors")
+    with_tensor(output + "/adapter_model.safetensors", base, header["transformer.h.0.attn.c_proj.weight"], data)
+    fixture.call("checkpoint", "merge", output, output + "-two")
+    one, two = (read_tensors(output + place + "/model.safetensors") for place in ("-one", "-two"))
+    expect(one == two, "a copy of the base beside its adapter", output)
+    rewrite(output + "/adapter_model.safetensors", lambda name: name.replace(".lora_A.weight", ".lora_embedding_A"))
+    refused = fixture.call("checkpoint", "merge", output, output + "-merged", expect=4).stderr
+    expect("an adapter of embeddings" in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "of embeddings", refused)
+
+
 def whole_tensors_of_a_family_that_is_not_known_are_merged_by_name(fixture, folder):
     known, output, other = (os.path.join(folder, name) for name in ("known", "adapter", "other"))
     fixture.train(output, "--lora_modules_to_save", "wte", "--lora_dropout", 0)
@@ -452,6 +506,7 @@ SCENARIOS = [an_adapter_alone_is_trained_and_saved, every_strategy_trains_the_sa
              an_adapter_goes_on_from_its_folder_and_merges, an_adapter_merges_with_a_revision_of_its_base,
              a_head_is_trained_whole_beside_the_adapter, what_the_base_lacks_is_in_the_adapter,
              a_head_of_words_over_a_bare_body_is_trained_and_saved, tied_embeddings_that_are_saved_whole_are_told_to_peft,
+             an_adapter_whose_embeddings_peft_ties_keeps_both_of_their_names, what_an_adapter_holds_beside_its_config_is_held_against_it,
              whole_tensors_of_a_family_that_is_not_known_are_merged_by_name, grown_embeddings_are_merged_and_half_a_tied_matrix_is_not,
              a_square_matrix_is_merged_as_its_model_stores_it, what_cannot_be_is_refused]
 

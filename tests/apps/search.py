@@ -171,6 +171,8 @@ def mistakes_are_told_before_the_first_trial(fixture, folder):
                        ("space: {bf16: {choices: [true, perhaps]}}", "bf16"), ("space: {}\n", "nothing to search"), ("space: [", "search.yaml")):
         result = run(fixture, words(fixture, output, text), code=2)
         expect(says in result.stderr and not os.path.exists(os.path.join(output, "search.json")), f"{text}: {says}", result.stderr)
+    ranged = run(fixture, words(fixture, output, "space: {per_device_train_batch_size: {low: 2, high: 6}}\nmethod: random"), code=2).stderr
+    expect("search.yaml: space.per_device_train_batch_size" in ranged and "step: 1" in ranged, "whole numbers have steps", ranged)
     elsewhere = run(fixture, words(fixture, output, "space: {seed: {choices: [1]}}", "--machines", "8x80GiB"), code=2)
     expect("--machines is for plans" in elsewhere.stderr, "trials run here", elsewhere.stderr)
     evaluating = words(fixture, output, "space: {seed: {choices: [1]}}", "--do_eval")

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "hftrain/search/sampler.h"
@@ -67,6 +68,21 @@ TEST_CASE("random draws depend on the seed and the trial's number, and fill the 
   CHECK(kinds.size() == 3);
   CHECK(sizes.size() == 16);
   CHECK(below == Approx(500).margin(80));
+}
+
+TEST_CASE("steps of a range are drawn as often as each other", "[search]") {
+  Specification random = three_flags(Method::kRandom);
+  random.space = {{.flag = "seed", .low = 1, .high = 3, .step = 1, .whole = true},
+                  {.flag = "decay", .low = 0, .high = 0.9, .step = 0.5}};
+  std::map<Json, int> seeds, decays;
+  for (int number = 0; number < 1200; ++number) {
+    const Json drawn = *draw(random, number, {});
+    ++seeds[drawn["seed"]], ++decays[drawn["decay"]];
+  }
+  CHECK(seeds.size() == 3);
+  CHECK(decays.size() == 2);
+  for (const auto& [value, times] : seeds) CHECK(times == Approx(400).margin(80));
+  for (const auto& [value, times] : decays) CHECK(times == Approx(600).margin(80));
 }
 
 TEST_CASE("20 trials of tpe find better values than 20 random ones, in 80 of 100 seeds", "[search]") {

@@ -96,6 +96,9 @@ TEST_CASE("every mistake in a search is told at once, with its place", "[search]
             "search.yaml: method: unknown method 'bayes'", "search.yaml: trials: '0' is out of range",
             "search.yaml: greater_is_better: 'maybe' is neither true nor false",
             "search.yaml: parallel: '1.5' is out of range", "search.yaml: seed: '-1' is out of range"});
+  CHECK(mistakes("{metric: [loss, accuracy], parallel: 0}") ==
+        Words{"search.yaml: metric: '[\"loss\", \"accuracy\"]' is no name",
+              "search.yaml: parallel: '0' is out of range"});
   CHECK(mistakes("{method: grid, space: {a: {low: 0, high: 1}}}") ==
         Words{"search.yaml: space.a: a grid has no points between low and high"});
   CHECK(mistakes("{space: {a: {choices: [[1, 2]]}}}") ==
@@ -112,6 +115,7 @@ TEST_CASE("values and their places belong together", "[search]") {
   CHECK(steps.count() == 3);
   CHECK(steps.value_at(0) == Json(2));
   CHECK(steps.value_at(0.6) == Json(5));
+  for (const int value : {2, 5, 8}) CHECK(steps.value_at(steps.place_of(value)) == Json(value));
   CHECK(steps.value_at(1) == Json(8));
   const Parameter words{.flag = "a", .choices = {"x", "y", "z"}};
   for (size_t i = 0; i < 3; ++i)

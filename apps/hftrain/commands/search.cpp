@@ -94,9 +94,28 @@ void check_names(const search::Space& space, const std::string& file) {
   }
 }
 
+// What is wrong with a value of the space stands in its file, though flags are read as those of a command line.
+Error in_its_file(const Error& error, const SearchRequest& request, const search::Space& space) {
+  std::vector<Diagnostic> told = error.diagnostics();
+  for (Diagnostic& each : told) {
+    const auto named = std::ranges::find_if(
+        space, [&](const auto& parameter) { return each.what.starts_with("--" + parameter.flag + ": "); });
+    if (named == space.end()) continue;
+    each.where = request.file + ": space." + named->flag;
+    const bool any_number = named->choices.empty() && named->step == 0;
+    if (any_number && each.what.ends_with("is not a whole number"))
+      each.hint = "step: 1 beside low and high, for whole numbers alone";
+  }
+  return {error.code(), std::move(told)};
+}
+
 arguments::ParseOutcome parse_at(const CommandContext& context, const SearchRequest& request,
                                  const search::Space& space, double place) {
-  return arguments::parse_arguments(with_values(request.flags, space, place), context.environment);
+  try {
+    return arguments::parse_arguments(with_values(request.flags, space, place), context.environment);
+  } catch (const Error& error) {
+    throw in_its_file(error, request, space);
+  }
 }
 
 // What trials would end with is said before the first: at both ends of every range, and for all choices.

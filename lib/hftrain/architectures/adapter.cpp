@@ -185,10 +185,26 @@ std::vector<TiedParameter> second_names(const ParameterTable& table) {
   return names;
 }
 
+namespace {
+
+// Whether peft has trained the two as one and written both. peft 0.21 goes by the last part of a module's name
+// (EMBEDDING_LAYER_NAMES of its utils/constants.py), and names the module in full then.
+bool is_tied_in_file(const ParameterTable& table, const AdapterSpec& spec, const TiedParameter& second) {
+  constexpr std::array<std::string_view, 2> kNames = {"embed_tokens", "lm_head"};
+  if (!spec.peft_ties || !is_saved(spec, second.parameter)) return false;
+  if (std::ranges::count(table.tied, second.alias, &TiedParameter::alias) == 0) return false;
+  return std::ranges::any_of(spec.saved_modules, [&](const std::string& module) {
+    return module == module_of(second.parameter) ||
+           std::ranges::count(kNames, std::string_view(module).substr(module.rfind('.') + 1)) > 0;
+  });
+}
+
+}  // namespace
+
 std::vector<SavedCopy> saved_copies(const ParameterTable& table, const AdapterSpec& spec) {
   std::vector<SavedCopy> copies;
   for (const TiedParameter& second : second_names(table)) {
-    if (!is_saved(spec, second.alias)) continue;
+    if (!is_saved(spec, second.alias) && !is_tied_in_file(table, spec, second)) continue;
     const auto found = std::ranges::find(table.parameters, second.parameter, &ParameterSpec::name);
     copies.push_back({static_cast<size_t>(found - table.parameters.begin()), second.alias});
   }

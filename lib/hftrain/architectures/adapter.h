@@ -27,6 +27,9 @@ struct AdapterSpec {
   // A matrix that the model has under two names is one where it is saved whole, too. An adapter that peft made may have trained
   // it as two (ensure_weight_tying of its config is false).
   bool tied_as_one = true;
+  // The config's ensure_weight_tying is true: where a matrix under two names is saved whole by the name of an embedding that peft
+  // knows, its file has both.
+  bool peft_ties = false;
 
   double scale() const;
   bool operator==(const AdapterSpec&) const = default;

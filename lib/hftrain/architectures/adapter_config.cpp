@@ -255,6 +255,7 @@ AdapterSpec adapter_from_json(const Json& config, const std::string& origin) {
   spec.saved_modules = modules(config, "modules_to_save", origin);
   // peft writes it, whatever its value, since 0.18; our own files do not have it, and an older peft ties nothing and says no version.
   spec.tied_as_one = value_of<bool>(config, "ensure_weight_tying", config.contains("peft_version"), origin);
+  spec.peft_ties = value_of<bool>(config, "ensure_weight_tying", false, origin);
   const bool usable =
       spec.rank >= 1 && spec.rank <= (int64_t{1} << 20) && spec.dropout >= 0 && spec.dropout < 1;
   if (!usable || spec.targets.empty())

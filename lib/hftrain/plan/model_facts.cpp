@@ -244,7 +244,8 @@ void load_tokenizer(const arguments::Arguments& arguments, const HubCache& cache
       model.tokenizer_name
           ? resolve_model_folder(*model.tokenizer_name, "--tokenizer_name", model.model_revision, cache)
           : facts.source_folder;
-  if (!model.tokenizer_name && path_exists(facts.adapter_folder + "/tokenizer.json"))
+  if (!model.tokenizer_name && !facts.adapter_folder.empty() &&
+      path_exists(facts.adapter_folder + "/tokenizer.json"))
     facts.tokenizer_folder = facts.adapter_folder;
   if (!path_exists(facts.tokenizer_folder + "/tokenizer.json")) {
     if (!model.tokenizer_name && all_tokenised(arguments.data)) return facts.tokenizer_folder.clear();

@@ -28,10 +28,14 @@ Json Parameter::value_number(size_t at) const {
   return number(std::min(high, low + step * static_cast<double>(at)), whole);
 }
 
+bool Parameter::has_equal_shares() const {
+  return !choices.empty() || (step > 0 && !log);
+}
+
 Json Parameter::value_at(double place) const {
-  if (!choices.empty()) {
-    const auto at = static_cast<size_t>(place * static_cast<double>(choices.size()));
-    return choices[std::min(at, choices.size() - 1)];
+  if (has_equal_shares()) {
+    const auto at = static_cast<size_t>(place * static_cast<double>(count()));
+    return value_number(std::min(at, count() - 1));
   }
   // Without high / low and high - low, which may be beyond all numbers.
   const double value =
@@ -49,6 +53,10 @@ double Parameter::place_of(const Json& value) const {
     return (at + 0.5) / static_cast<double>(choices.size());
   }
   const double drawn = value.is_number() ? value.get<double>() : low;
+  if (has_equal_shares()) {
+    const double at = std::clamp(std::round((drawn - low) / step), 0.0, static_cast<double>(count() - 1));
+    return (at + 0.5) / static_cast<double>(count());
+  }
   if (log && drawn <= 0) return 0.5;
   // Halves, so that no difference is beyond all numbers.
   const auto at = [this](double each) { return log ? std::log(each) : each / 2; };

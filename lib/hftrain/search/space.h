@@ -11,8 +11,8 @@ namespace hftrain::search {
 // Whole numbers up to here are all doubles; so many steps are told apart.
 inline constexpr double kMostExact = 0x1p53;
 
-// One flag. Every value has a place in [0, 1]: of choices the middle of its share, of a range where it lies between the ends,
-// by its logarithm where `log`.
+// One flag. Every value has a place in [0, 1]: of choices and of steps the middle of its share, of a range where it lies between the
+// ends, by its logarithm where `log` (with a step, too).
 struct Parameter {
   std::string flag;
   std::vector<Json> choices;  // empty: a range
@@ -25,9 +25,12 @@ struct Parameter {
   size_t count() const;
   // Of count() values, by ascending place.
   Json value_number(size_t number) const;
-  // The value whose place is nearest to `place`, which is in [0, 1].
+  // The value to whose share `place`, which is in [0, 1], belongs: choices and steps without `log` have equal ones.
   Json value_at(double place) const;
   double place_of(const Json& value) const;
+
+ private:
+  bool has_equal_shares() const;
 };
 
 using Space = std::vector<Parameter>;

@@ -65,7 +65,13 @@ class Reader {
     if (*value >= least && *value <= most && std::floor(*value) == *value) return static_cast<int>(*value);
     wrong(key, "'" + word_of(mapping[key]) + "' is out of range",
           "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
-          std::string(key) + ": 20");
+          std::string(key) + ": " + std::to_string(std::clamp(20, least, most)));
+    return std::nullopt;
+  }
+  std::optional<std::string> word(const Json& mapping, const char* key) {
+    if (!mapping.contains(key)) return std::nullopt;
+    if (mapping[key].is_string()) return mapping[key].get<std::string>();
+    wrong(key, "'" + word_of(mapping[key]) + "' is no name", "one name stands here", "one of them");
     return std::nullopt;
   }
   std::optional<bool> truth(const Json& mapping, const char* key, const std::string& place) {
@@ -254,7 +260,7 @@ Specification read_specification(const std::string& text, const std::string& nam
   read_method(written, specification, reader);
   const bool grid = specification.method == Method::kGrid;
   specification.trials = reader.count(written, "trials", 1, kMostTrials).value_or(grid ? 0 : 20);
-  if (written.contains("metric")) specification.metric = metric_of(word_of(written["metric"]));
+  if (const auto metric = reader.word(written, "metric")) specification.metric = metric_of(*metric);
   // The Trainer's rule for metric_for_best_model.
   specification.greater_is_better =
       reader.truth(written, "greater_is_better", "").value_or(!specification.metric.ends_with("loss"));

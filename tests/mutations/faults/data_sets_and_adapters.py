@@ -96,3 +96,18 @@ fault("what leads to the hub cache is not said",
       "lib/hftrain/plan/hub_cache.cpp", ': "by " + cache.named_by;', ': "by somebody";',
       tests=["plan: a model that is nowhere names the command that would fetch it"],
       says=r"by HF_HUB_CACHE")
+
+fault("what peft ties is written once",
+      "lib/hftrain/architectures/adapter.cpp", "if (!spec.peft_ties || !is_saved", "if (spec.rank > 0 || !is_saved",
+      tests=["runs: adapters: an adapter whose embeddings peft ties keeps both of their names"],
+      says=r"lm_head|peft computes the same")
+
+fault("matrices of modules that the config does not name are merged",
+      "launcher/front/adapter_weights.cpp", "if (is_targeted(spec_, module)) continue;", "if (is_targeted(spec_, module) || spec_.rank > 0) continue;",
+      tests=["runs: adapters: what an adapter holds beside its config is held against it"],
+      says=r"expected 4")
+
+fault("an adapter is scaled by a rank that it does not have",
+      "launcher/front/adapter_weights.cpp", "if (down_.rows != spec_.rank)", "if (down_.rows < 0)",
+      tests=["runs: adapters: what an adapter holds beside its config is held against it"],
+      says=r"expected 4")

@@ -241,3 +241,8 @@ fault("steps_per_print cannot be infinite",
       "lib/hftrain/arguments/import/section_check.cpp", "  if (key.endless && is_infinite(written)) return;\n", "  if (key.endless && is_infinite(written) && false) return;\n",
       tests=["arguments: how often DeepSpeed prints is a number, or never"],
       says=r"inf")
+
+fault("both ends of a range are drawn half as often",
+      "lib/hftrain/search/space.cpp", "return !choices.empty() || (step > 0 && !log);", "return !choices.empty();",
+      tests=["search: steps of a range are drawn as often as each other"],
+      says=r"Approx")
