@@ -51,6 +51,8 @@ class Attempts {
   void find_start();
 
   const std::string& resume_from() const { return from_; }
+  // Whether the next attempt goes on from a checkpoint of this run's own, as if nothing had happened.
+  bool goes_on() const { return !from_.empty() && from_ != origin_; }
   int64_t checkpoints() const { return static_cast<int64_t>(written_.size()); }
   // For the user: what happens now, or why no more happens; empty after an orderly end.
   const std::vector<std::string>& notices() const { return notices_; }

@@ -87,6 +87,7 @@ TEST_CASE("null unsets what can be unset") {
   CHECK(value("run_name", "None") == "None");
   CHECK(value("report_to", nullptr) == Json::array());
   CHECK(value("max_grad_norm", nullptr) == 0.0);
+  CHECK(value("max_grad_norm", "null") == 0.0);
   CHECK(fails("seed", nullptr));
 }
 

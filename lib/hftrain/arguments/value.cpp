@@ -181,7 +181,8 @@ Json empty_value(const Flag& flag) {
 // Words for "unset" where they cannot be meant literally.
 bool means_unset(const Flag& flag, const Json& written) {
   if (written.is_null()) return true;
-  if (!flag.slot.optional || !written.is_string() || flag.slot.type == Type::kList) return false;
+  const bool can_be_unset = flag.slot.optional || !flag.null_is.empty();
+  if (!can_be_unset || !written.is_string() || flag.slot.type == Type::kList) return false;
   if (flag.slot.type == Type::kText && !flag.is_choice()) return false;
   const std::string word = written.get<std::string>();
   return (word == "null" || word == "None") && flag.choice(word) == nullptr;

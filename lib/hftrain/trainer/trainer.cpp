@@ -219,6 +219,25 @@ void Trainer::resume(const std::string& checkpoint) {
   }
   start_step_ = last_saved_step_ = state_.global_step;
   find_best_model();
+  warn_of_early_end();
+}
+
+// As in the Trainer: epochs are counted as updates of the batches of now, whatever the batches were that the checkpoint counted.
+void Trainer::warn_of_early_end() {
+  const plan::StepsPlan& steps = plan_.steps;
+  if (steps.limited_by_steps || steps.updates_per_epoch == 0 || !speaks()) return;
+  const auto in_epochs = [&](int64_t updates) {
+    return static_cast<double>(updates) / static_cast<double>(steps.updates_per_epoch);
+  };
+  const int64_t left = std::max<int64_t>(0, steps.max_steps - state_.global_step);
+  const double end = state_.epoch + in_epochs(left);
+  if (end + in_epochs(1) > steps.num_train_epochs) return;
+  events_.message(
+      LogLevel::kWarning,
+      "the run will end at epoch " + reporting::python_repr(std::round(end * 100) / 100) +
+          ", not at --num_train_epochs " + reporting::python_repr(steps.num_train_epochs) + ": that is " +
+          std::to_string(steps.max_steps) + " updates with the batches of now, and the checkpoint has made " +
+          std::to_string(state_.global_step) + " with smaller ones; --max_steps says how many it shall have");
 }
 
 void Trainer::resume_all_of(const std::string& checkpoint) {

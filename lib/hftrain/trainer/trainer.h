@@ -85,6 +85,7 @@ class Trainer {
   void say_whose_streams_are_new(bool own_are_new, const std::string& more_to_do);
   void restore_random_streams(const runtime::RandomState& state, int64_t step, const std::string& more_to_do);
   void restore_callbacks(const Json& saved);
+  void warn_of_early_end();
 
   void train();
   // What the run does every now and then, once before the first update, so that it fails now or not for want

@@ -32,3 +32,15 @@ fault("ddp_bucket_cap_mb is taken and acts nowhere",
 fault("machines of any job are taken",
       "launcher/environments/find_membership.cpp", 'if (launch_.rdzv_id != "none") membership_.job_id = launch_.rdzv_id;', "",
       tests=["runs: flags of runs: machines of another job are refused"], says=r"FAILED|another job|TimeoutExpired")
+
+fault("early stopping counts anew where a rank was lost",
+      "launcher/front/launch_stage.cpp", "plan.saving.restore_callbacks |= attempts.goes_on();", "plan.saving.restore_callbacks |= attempts.goes_on() && plan.rehearse;",
+      tests=["runs: going on: early stopping counts on where a rank was lost"], says=r"it stops where an undisturbed run does")
+
+fault("a run that ends before its epochs says nothing",
+      "lib/hftrain/trainer/trainer.cpp", "if (end + in_epochs(1) > steps.num_train_epochs) return;", "if (end + in_epochs(1) > 0) return;",
+      tests=["runs: going on: larger batches that end a run early are told"], says=r"larger batches")
+
+fault("a flag that means 0 by null is none on the command line",
+      "lib/hftrain/arguments/value.cpp", "flag.slot.optional || !flag.null_is.empty();", "flag.slot.optional;",
+      tests=["arguments: null unsets what can be unset"], says=r"max_grad_norm")

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""What a run that goes on keeps of what it had counted, and what it says where the counts of then and now do not go together.
+
+  going_on.py [SCENARIO]…     all of them without a word
+"""
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from faults import Run, last_step, send
+from runs import Fixture, expect, read_json, run_scenarios
+
+
+def early_stopping_counts_on_where_a_rank_was_lost(fixture, folder):
+    """A loss that falls never rises, so that an evaluation every 4 steps stops the run after the first and 40 more."""
+    output = os.path.join(folder, "out")
+    run = Run(fixture, output, "--max_steps", 100_000, "--learning_rate", "1e-5", "--lr_scheduler_type", "constant", "--save_steps", 4, "--save_total_limit", 2,
+              "--max_eval_samples", 4, "--metric_for_best_model", "loss", "--greater_is_better", "true", "--early_stopping_patience", 40,
+              "--max_restarts", 1, ranks=1)
+    expect(run.wait_for_workers() and run.wait_for_line("'eval_loss'", 15), "it evaluates", "".join(run.lines))
+    send(run.pid_of(0), signal.SIGKILL)
+    code, said = run.finish()
+    expect(code == 0 and "restart 1 of 1" in said, "it is started again", said)
+    expect(last_step(output) == 4 * 41, "it stops where an undisturbed run does", last_step(output))
+
+
+def larger_batches_that_end_a_run_early_are_told(fixture, folder):
+    output = os.path.join(folder, "out")
+    common = fixture.flags(output, "--max_train_samples", 13, "--num_train_epochs", 2.3, "--save_steps", 5, "--gradient_accumulation_steps", 2, ranks=1)
+    first = fixture.call(*common, "--per_device_train_batch_size", "1").stderr
+    expect("will end at epoch" not in first, "nothing to tell", first)
+    again = [*common, "--resume_from_checkpoint", os.path.join(output, "checkpoint-5"), "--output_dir"]
+    same = fixture.call(*again, output + "-same", "--per_device_train_batch_size", "1").stderr
+    expect("will end at epoch" not in same, "the same batches", same)
+    larger = fixture.call(*again, output + "-larger", "--per_device_train_batch_size", "4").stderr
+    expect("will end at epoch 0.77, not at --num_train_epochs 2.3" in larger, "larger batches", larger)
+    expect(read_json(output + "-larger", "trainer_state.json")["epoch"] < 0.8, "and it does", larger)
+
+
+if __name__ == "__main__":
+    run_scenarios([early_stopping_counts_on_where_a_rank_was_lost, larger_batches_that_end_a_run_early_are_told], sys.argv[1:], Fixture)
