@@ -71,6 +71,13 @@ TEST_CASE("the aliases of GPT-2 reach the same keys") {
   CHECK_FALSE(gpt2->config_json().contains("hidden_size"));
 }
 
+TEST_CASE("an alias in a config counts before the key that it stands for") {
+  Json config = {{"model_type", "gpt2"}, {"n_embd", 64}, {"n_head", 4}, {"num_attention_heads", 2}};
+  CHECK(gpt2_config(Architecture::from_config(config, "c")).n_head == 2);
+  config["num_attention_heads"] = nullptr;
+  CHECK(gpt2_config(Architecture::from_config(config, "c")).n_head == 4);
+}
+
 TEST_CASE("null defaults can be overridden and restored") {
   CHECK(gpt2_config(Architecture::from_scratch("gpt2", "n_inner=100")).n_inner == 100);
   CHECK(Architecture::from_scratch("gpt2", "n_inner=none")->config_json()["n_inner"].is_null());
@@ -139,6 +146,13 @@ TEST_CASE("what is not implemented is refused by name") {
   config = tiny_llama();
   config["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8.0}};
   CHECK(contains(error_of(config).render(), "low_freq_factor"));
+  config = tiny_llama();
+  config["is_causal"] = true;
+  CHECK_NOTHROW(Architecture::from_config(config, "c"));
+  config["is_causal"] = false;
+  CHECK(contains(error_of(config).render(), "is_causal is false"));
+  CHECK(
+      contains(error_of(Json{{"model_type", "gpt2"}, {"is_causal", false}}).render(), "is_causal is false"));
   CHECK(contains(error_of(Json{{"model_type", "gpt2"}, {"add_cross_attention", true}}).render(),
                  "cross attention"));
 }
@@ -188,6 +202,9 @@ TEST_CASE("rope_scaling replaces rope_parameters, and a theta inside wins") {
   CHECK(llama_config(scaled).rope.theta == 5.0);
   CHECK(llama_config(scaled).rope.scaling == RopeScaling::kLinear);
   CHECK(llama_config(scaled).rope.factor == 2.0);
+  config["rope_scaling"] = Json::object();
+  config["rope_parameters"]["partial_rotary_factor"] = nullptr;
+  CHECK(llama_config(Architecture::from_config(config, "c")).rope.theta == 7.0);
 }
 
 TEST_CASE("unknown keys are kept, a machine path is not") {
@@ -223,6 +240,9 @@ TEST_CASE("a RoPE setting that is no length or not finite is refused") {
       {"rope_type", "llama3"}, {"factor", 8.0}, {"low_freq_factor", 1.0}, {"high_freq_factor", 4.0}};
   config["rope_scaling"]["original_max_position_embeddings"] = 64;
   CHECK(llama_config(Architecture::from_config(config, "c")).rope.original_max_position == 64);
+  config["original_max_position_embeddings"] = 16;
+  CHECK(llama_config(Architecture::from_config(config, "c")).rope.original_max_position == 16);
+  config.erase("original_max_position_embeddings");
   for (const double length : {1e300, -1e300, 0.0, -5.0, std::nan(""), double{INFINITY}}) {
     INFO(length);
     config["rope_scaling"]["original_max_position_embeddings"] = length;

@@ -77,6 +77,18 @@ TEST_CASE("batches and labels equal those that the packages of the example scrip
   }
 }
 
+TEST_CASE("a tokenizer that names its inputs says whether a model gets token types") {
+  ClassificationFixture fixture;
+  const Json facts = fixture.prepare(fixture.request("a.csv", "text,label\none,c\ntwo,b\n")).facts;
+  const auto has_types = [&] {
+    const data::PaddingOptions options = text_classification().padding(fixture.input, facts);
+    return std::ranges::count(options.columns, "token_type_ids", &data::PaddedColumn::tensor) > 0;
+  };
+  CHECK(has_types());
+  fixture.input.names_types = false;
+  CHECK_FALSE(has_types());
+}
+
 TEST_CASE("the first rows are taken, but the labels are those of all") {
   ClassificationFixture fixture;
   data::PrepareRequest request = fixture.request("a.csv", "text,label\none,c\ntwo,b\nthree,a\nfour,d\n");

@@ -162,7 +162,9 @@ Json complete_config(const ConfigSchema& schema, const Json& config, const std::
   for (const ConfigAlias& alias : schema.aliases) {
     if (!config.contains(alias.alias)) continue;
     complete.erase(alias.alias);
-    if (!config.contains(alias.name)) complete[alias.name] = config[alias.alias];
+    // Where both are there the alias counts, as in transformers, which sets it behind the other.
+    if (!config.contains(alias.name) || !config[alias.alias].is_null())
+      complete[alias.name] = config[alias.alias];
   }
   std::vector<Diagnostic> mistakes;
   for (const ConfigKey& key : schema.keys) {

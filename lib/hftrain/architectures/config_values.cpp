@@ -62,6 +62,11 @@ void ConfigValues::require_multiple(const char* key, int64_t value, const char* 
          std::to_string(value) + " is not a multiple of " + std::to_string(of));
 }
 
+void ConfigValues::require_causal() {
+  if (config_.value("is_causal", Json()) == false)
+    refuse("attention in both directions is not implemented for this family", "is_causal is false");
+}
+
 void ConfigValues::refuse(const std::string& what, const std::string& why) {
   Diagnostic diagnostic;
   diagnostic.what = what;

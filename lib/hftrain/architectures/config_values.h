@@ -41,6 +41,8 @@ class ConfigValues {
   // One of the activations that models/ implements.
   std::string activation(const char* key);
   void refuse(const std::string& what, const std::string& why = "");
+  // Decoders whose config says is_causal false attend in both directions in transformers.
+  void require_causal();
   void require_multiple(const char* key, int64_t value, const char* of_key, int64_t of);
   void finish();
 

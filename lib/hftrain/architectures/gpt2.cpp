@@ -72,6 +72,7 @@ Gpt2Config read_config(const Json& json, const std::string& origin) {
   values.require_multiple("n_embd", config.n_embd, "n_head", config.n_head);
   if (values.get<bool>("add_cross_attention"))
     values.refuse("GPT-2 with cross attention is not implemented", "add_cross_attention is true");
+  values.require_causal();
   values.finish();
   return config;
 }

@@ -98,6 +98,7 @@ LlamaConfig read_config(const ConfigSchema& schema, const Json& json, const std:
   if (json.value("use_bidirectional_attention", Json()) == true)
     values.refuse("attention in both directions is not implemented for this family",
                   "use_bidirectional_attention is true");
+  values.require_causal();
   read_windows(schema, json, values, config);
   values.finish();
   config.rope = read_rope(json, origin);

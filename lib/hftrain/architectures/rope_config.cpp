@@ -42,7 +42,7 @@ void normalise_rope(Json& config) {
   Json rope = Json::object();
   const auto is_set = [&](const char* key) { return config.contains(key) && !config[key].is_null(); };
   if (is_set("rope_parameters")) rope = config["rope_parameters"];
-  if (is_set("rope_scaling")) rope = config["rope_scaling"];
+  if (is_set("rope_scaling") && !config["rope_scaling"].empty()) rope = config["rope_scaling"];
   if (!rope.is_object()) {
     config["rope_parameters"] = rope;  // read_rope refuses it with the place
     return;
@@ -52,9 +52,11 @@ void normalise_rope(Json& config) {
   }
   if (!rope.contains("rope_type")) rope["rope_type"] = rope.value("type", Json("default"));
   rope.erase("type");
-  if (rope["rope_type"] == "llama3" && !rope.contains("original_max_position_embeddings")) {
-    rope["original_max_position_embeddings"] =
-        config.value("original_max_position_embeddings", config.value("max_position_embeddings", Json(2048)));
+  // The model's own key comes before the one among these, as in transformers.
+  if (rope["rope_type"] == "llama3") {
+    constexpr const char* kOriginal = "original_max_position_embeddings";
+    if (is_set(kOriginal)) rope[kOriginal] = config[kOriginal];
+    if (!rope.contains(kOriginal)) rope[kOriginal] = config.value("max_position_embeddings", Json(2048));
   }
   config["rope_parameters"] = rope;
   config.erase("rope_theta");
@@ -69,7 +71,7 @@ RopeConfig read_rope(const Json& config, const std::string& origin) {
   typed.theta = number(rope, "rope_theta", origin);
   if (!(typed.theta > 0)) throw refused(origin, "rope_theta must be above 0", kTurnsBy);
   const Json partial = rope.value("partial_rotary_factor", config.value("partial_rotary_factor", Json(1.0)));
-  if (partial != 1.0)
+  if (!partial.is_null() && partial != 1.0)
     throw refused(origin, "partial rotary embeddings are not implemented",
                   "partial_rotary_factor is " + partial.dump());
   const Json& type = rope["rope_type"];

@@ -220,6 +220,8 @@ void load_tokenizer_config(ModelFacts& facts) {
   if (!config.is_object()) return;
   const Json name = config.value("tokenizer_class", Json()), limit = config.value("model_max_length", Json());
   if (name.is_string()) facts.tokenizer_class = name.get<std::string>();
+  const Json inputs = config.value("model_input_names", Json());
+  facts.tokenizer_names_types = !inputs.is_array() || std::ranges::count(inputs, Json("token_type_ids")) > 0;
   const double number = limit.is_number() ? limit.get<double>() : kUnlimitedLength + 1;
   if (number > kUnlimitedLength) return;
   if (number < 1)

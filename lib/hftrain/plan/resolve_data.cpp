@@ -225,6 +225,7 @@ tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFa
           .model_config = model.architecture->config_json(),
           .tokenizer_max_length = model.tokenizer_max_length,
           .tokenizer_class = model.tokenizer_class,
+          .names_types = model.tokenizer_names_types,
           .pad_id = model.special_tokens ? model.special_tokens->pad : std::nullopt,
           .pads_on_left = model.tokenizer_pads_on_left,
           .pad_to_max_length = parsed.arguments.data.pad_to_max_length,

@@ -14,6 +14,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/tasks/answer_scorer.h"
+#include "hftrain/tasks/padded_sequences.h"
 #include "hftrain/tasks/question_encoder.h"
 #include "hftrain/tasks/task_table.h"
 
@@ -100,9 +101,7 @@ data::PaddingOptions question_padding(const TaskInput& input, const Json&) {
   data::PaddingOptions options;
   options.columns = {{"input_ids", data::kInputIds, Form::kSequence, input.pad_id.value_or(0)},
                      {"attention_mask", data::kInputIds, Form::kMask}};
-  const auto types = input.model_config.find("type_vocab_size");
-  if (types != input.model_config.end() && types->is_number() && types->get<int64_t>() > 1)
-    options.columns.push_back({"token_type_ids", "token_type_ids", Form::kSequence});
+  if (gives_types(input)) options.columns.push_back({"token_type_ids", "token_type_ids", Form::kSequence});
   for (const char* name : {kStartPositions, kEndPositions})
     options.columns.push_back({name, name, Form::kPlace});
   options.on_left = input.pads_on_left;

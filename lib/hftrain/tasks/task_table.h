@@ -30,12 +30,13 @@ struct TaskInput {
   Json model_config;  // config.json of the model that the run starts from
   std::optional<int64_t> tokenizer_max_length = std::nullopt;  // unset: no limit
   std::string tokenizer_class = {};                            // of transformers; empty: it is not named
-  std::optional<int64_t> pad_id = std::nullopt;                // of the tokenizer
-  bool pads_on_left = false;                                   // the tokenizer does
-  std::optional<bool> pad_to_max_length = std::nullopt;        // as asked for; unset: the task decides
-  std::optional<int64_t> mask_id = std::nullopt;               // of the tokenizer
-  int64_t tokenizer_size = 0;                                  // its ids; 0: it is not known
-  int64_t model_positions = 0;                                 // of the model; 0: no limit
+  bool names_types = true;                       // the tokenizer's config does not leave token_type_ids out
+  std::optional<int64_t> pad_id = std::nullopt;  // of the tokenizer
+  bool pads_on_left = false;                     // the tokenizer does
+  std::optional<bool> pad_to_max_length = std::nullopt;  // as asked for; unset: the task decides
+  std::optional<int64_t> mask_id = std::nullopt;         // of the tokenizer
+  int64_t tokenizer_size = 0;                            // its ids; 0: it is not known
+  int64_t model_positions = 0;                           // of the model; 0: no limit
   bool spaces_words = false;  // the model's tokenizers put a space before each word (Architecture)
   bool trains = true;
   bool has_head = true;  // the model's folder was saved with the head of this task

@@ -25,3 +25,11 @@ fault("a checkpoint of the Trainer is replaced by one of the same step",
       "launcher/front/output_stage.cpp", "return begin_anew(inputs);\n  refuse_others_checkpoints(inputs);\n", "return begin_anew(inputs);\n",
       tests=["runs: migration: checkpoints of the trainer are left alone"],
       says=r"ended with")
+
+fault("a decoder that sees all that comes is trained as a causal one",
+      "lib/hftrain/architectures/config_values.cpp", 'if (config_.value("is_causal", Json()) == false)', 'if (config_.value("is_causal", Json()) == "no")',
+      tests=["architectures: what is not implemented is refused by name"], says=r"is_causal is false|No exception")
+
+fault("a model gets token types that its tokenizer does not give",
+      "lib/hftrain/tasks/padded_sequences.cpp", "return input.names_types && types", "return types",
+      tests=["tasks: a tokenizer that names its inputs says whether a model gets token types"], says=r"has_types\(\)")
