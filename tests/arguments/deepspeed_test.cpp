@@ -563,6 +563,13 @@ TEST_CASE("optimizer sections") {
   CHECK(contains(section("AdamW", "\"betas\": [0.9]").mistakes(), "betas are two numbers"));
 }
 
+TEST_CASE("an optimizer section is of one group, which decays as a whole") {
+  CHECK(with_key(R"("optimizer": {"type": "AdamW", "params": {}})")
+            .arguments()
+            .parallel.deepspeed->has_optimizer);
+  CHECK_FALSE(with_key(R"("gradient_clipping": 1)").arguments().parallel.deepspeed->has_optimizer);
+}
+
 TEST_CASE(
     "of a key that optimizer.params leave out DeepSpeed's default counts, which is told beside a flag") {
   const auto with = [](const std::string& type, const std::string& params) {

@@ -241,3 +241,19 @@ fault("steps_per_print cannot be infinite",
       "lib/hftrain/arguments/import/section_check.cpp", "  if (key.endless && is_infinite(written)) return;\n", "  if (key.endless && is_infinite(written) && false) return;\n",
       tests=["arguments: how often DeepSpeed prints is a number, or never"],
       says=r"inf")
+
+fault("beside an optimizer section norms do not decay in the plan",
+      "lib/hftrain/plan/resolve_training.cpp", "plan.decays_all = deepspeed && deepspeed->has_optimizer;", "plan.decays_all = false && deepspeed;",
+      tests=["plan: with an optimizer section norms and biases decay, too, and the plan says so"],
+      says=r"decays\(section\)")
+
+fault("norms are left alone where all parameters are to decay",
+      "lib/hftrain/trainer/components.cpp", "list.weight_decays = plan.optimizer.weight_decays();",
+      "list.weight_decays = {plan.optimizer.weight_decay, 0.0};",
+      tests=["trainer: norms decay where the plan says that all parameters do, and are left alone otherwise"],
+      says=r"decays_all \? 0\.9F")
+
+fault("in the Trainer's files norms do not decay",
+      "lib/hftrain/interchange/trainer_files.cpp", 'put_number(values, "weight_decay", run.weight_decays[group]);', 'put_number(values, "weight_decay", group == 0 ? run.weight_decays[0] : 0.0);',
+      tests=["interchange: the state of all ranks is gathered from their files into the Trainer's"],
+      says=r"0\.05")

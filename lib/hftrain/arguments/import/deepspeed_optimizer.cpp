@@ -205,6 +205,7 @@ void choose_schedule(const DeepSpeedFile& file, const DeepSpeedScheduler& schedu
 
 void import_optimizer(const DeepSpeedFile& file) {
   if (!file.keys.has("/optimizer")) return;
+  file.options.has_optimizer = true;
   const std::string type = file.keys.value_or<std::string>("/optimizer/type", "");
   const DeepSpeedOptimizer* optimizer = deepspeed_optimizer(to_lower(type));
   if (optimizer == nullptr) {
