@@ -570,6 +570,36 @@ TEST_CASE("an optimizer section is of one group, which decays as a whole") {
   CHECK_FALSE(with_key(R"("gradient_clipping": 1)").arguments().parallel.deepspeed->has_optimizer);
 }
 
+TEST_CASE("one DeepSpeed file under several names is one, and several are refused") {
+  const testing::TemporaryDirectory folder;
+  const std::string first = write(folder / "ds.json", R"({"zero_optimization": {"stage": 1}})"),
+                    other = write(folder / "other.json", R"({"zero_optimization": {"stage": 2}})");
+  const std::string again = folder.path() + "/./ds.json", text = R"({"zero_optimization":{"stage":1}})";
+  const auto named = [](const char* one, const std::string& a, const char* two, const std::string& b) {
+    return Words{"--use_deepspeed", one, a, two, b};
+  };
+  const char *own = "--deepspeed", *of_launch = "--deepspeed_config_file", *of_script = "--deepspeed_config";
+  for (const Words& words : {named(own, first, of_launch, first), named(of_launch, first, own, again),
+                             named(of_script, first, own, text), named(of_script, first, of_launch, again)}) {
+    INFO(join(words, " "));
+    CHECK(mistakes(words).empty());
+  }
+  CHECK(contains(mistakes(named(of_launch, first, own, other)),
+                 "--deepspeed and --deepspeed_config_file say two different things\n  where: --deepspeed and "
+                 "--deepspeed_config_file (command line)\n  why: " +
+                     other + " against " + first + "\n  try: keep --deepspeed"));
+  CHECK(contains(mistakes(named(of_script, first, of_launch, other)),
+                 "--deepspeed_config and --deepspeed_config_file say two different things"));
+  CHECK(*parse({of_script, first, of_script, other}).arguments.parallel.sharding.strategy == "shard_grad_op");
+  const NamedFile both("--config", "run.yaml",
+                       "deepspeed:\n  zero_optimization:\n    stage: 1\ndeepspeed_config: " + first + "\n");
+  CHECK(both.mistakes().empty());
+  CHECK(*both.arguments().parallel.sharding.strategy == "zero1");
+  const NamedFile apart("--config", "run.yaml",
+                        "deepspeed:\n  zero_optimization:\n    stage: 1\ndeepspeed_config: " + other + "\n");
+  CHECK(contains(apart.mistakes(), "deepspeed and deepspeed_config say two different things"));
+}
+
 TEST_CASE(
     "of a key that optimizer.params leave out DeepSpeed's default counts, which is told beside a flag") {
   const auto with = [](const std::string& type, const std::string& params) {

@@ -257,3 +257,14 @@ fault("in the Trainer's files norms do not decay",
       "lib/hftrain/interchange/trainer_files.cpp", 'put_number(values, "weight_decay", run.weight_decays[group]);', 'put_number(values, "weight_decay", group == 0 ? run.weight_decays[0] : 0.0);',
       tests=["interchange: the state of all ranks is gathered from their files into the Trainer's"],
       says=r"0\.05")
+
+fault("one DeepSpeed file under two spellings is two",
+      "lib/hftrain/arguments/section.cpp", "return first && second && *first == *second;", "return false;",
+      tests=["arguments: one DeepSpeed file under several names is one, and several are refused",
+             "arguments: D6: another DeepSpeed file on the command line is a conflict"],
+      says=r"mistakes\(words\)\.empty\(\)|\.empty\(\)")
+
+fault("of two old names that disagree the last one wins",
+      "lib/hftrain/arguments/merge.cpp", "if (candidate.old != nullptr && renamed != nullptr) check_names(flag, *renamed, candidate);", "",
+      tests=["arguments: two old names that disagree are an error, and of one name given twice the last one counts"],
+      says=r"num_gpus")
