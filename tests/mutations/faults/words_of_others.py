@@ -268,3 +268,13 @@ fault("of two old names that disagree the last one wins",
       "lib/hftrain/arguments/merge.cpp", "if (candidate.old != nullptr && renamed != nullptr) check_names(flag, *renamed, candidate);", "",
       tests=["arguments: two old names that disagree are an error, and of one name given twice the last one counts"],
       says=r"num_gpus")
+
+fault("JSON with a character of two halves is refused",
+      "lib/hftrain/arguments/json_text.cpp", "if (is_high_half(*high) && low && is_low_half(*low)) {", "if (false && low && is_high_half(*high) && is_low_half(*low)) {",
+      tests=["arguments: characters beyond U+FFFF are read as Python writes them into JSON"],
+      says=r"not valid JSON|unknown key 'sed'")
+
+fault("what follows a character of two halves is told in the wrong place",
+      "lib/hftrain/arguments/json_text.cpp", "missing += kShorter;", "",
+      tests=["arguments: characters beyond U+FFFF are read as Python writes them into JSON"],
+      says=r"unknown key 'sed'")
