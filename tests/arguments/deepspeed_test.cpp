@@ -193,6 +193,29 @@ TEST_CASE(
             .empty());
 }
 
+TEST_CASE("a run in fp16 has DeepSpeed's own loss scale, also where no section says so") {
+  const auto scale = [](const Words& words) { return parse(words).arguments.parallel.deepspeed->loss_scale; };
+  const Words stage2 = {"--deepspeed", R"({"zero_optimization": {"stage": 2}})"};
+  const Words launched = {"--use_deepspeed", "--zero_stage", "2", "--mixed_precision", "fp16"};
+  for (const Words& words : {also(stage2, {"--fp16"}), launched}) {
+    REQUIRE(scale(words));
+    CHECK(scale(words)->window == 1000);
+    CHECK(scale(words)->hysteresis == 2);
+    CHECK(scale(words)->minimum == 1);
+  }
+  CHECK_FALSE(scale(also(stage2, {"--bf16"})));
+  CHECK_FALSE(parse({"--fp16"}).arguments.parallel.deepspeed);
+}
+
+TEST_CASE("dataloader_drop_last is of DeepSpeed's own loader and drops nothing of the run") {
+  const DeepspeedFile file = with_key("\"dataloader_drop_last\": true");
+  CHECK_FALSE(file.arguments().batch.dataloader_drop_last);
+  CHECK(contains(file.warnings(), "dataloader_drop_last (--dataloader_drop_last does it)"));
+  CHECK(file.arguments({"--dataloader_drop_last"}).batch.dataloader_drop_last);
+  CHECK(file.notes({"--dataloader_drop_last"}).empty());
+  CHECK(with_key("\"dataloader_drop_last\": false").notes().empty());
+}
+
 TEST_CASE("zero3_init_flag is told where it says something else than the stage does") {
   const auto told = [](const Words& words) { return notes(parse(words)); };
   const auto of_stage = [&](const char* stage, const char* flag) {
@@ -568,6 +591,27 @@ TEST_CASE("an optimizer section is of one group, which decays as a whole") {
             .arguments()
             .parallel.deepspeed->has_optimizer);
   CHECK_FALSE(with_key(R"("gradient_clipping": 1)").arguments().parallel.deepspeed->has_optimizer);
+}
+
+TEST_CASE("eps of every optimizer is adam_epsilon where it is auto, and agrees with it elsewhere") {
+  for (const std::string type : {"RMSprop", "Adagrad"}) {
+    INFO(type);
+    const auto with = [&](const std::string& eps) {
+      return with_key(R"("optimizer": {"type": ")" + type + R"(", "params": {"lr": "auto", "eps": )" + eps +
+                      "}}");
+    };
+    const Words flag = {"--adam_epsilon", "1e-4"};
+    CHECK(with("\"auto\"").arguments(flag).optimizer.optim_args == "eps=0.0001");
+    CHECK(with("\"auto\"").arguments().optimizer.optim_args == "eps=1e-08");
+    CHECK(with("\"auto\"").notes(flag).empty());
+    CHECK(with("1e-4").arguments(flag).optimizer.optim_args == "eps=0.0001");
+    CHECK(with("1e-4").notes(flag).empty());
+    CHECK(with("1e-5").arguments().optimizer.optim_args == "eps=1e-05");
+    CHECK(contains(with("1e-5").mistakes(flag), "optimizer.params.eps and adam_epsilon differ"));
+  }
+  CHECK(contains(with_key(R"("optimizer": {"type": "SGD", "params": {"lr": "auto"}})")
+                     .warnings({"--adam_epsilon", "1e-4"}),
+                 "adam_epsilon has no effect"));
 }
 
 TEST_CASE("one DeepSpeed file under several names is one, and several are refused") {

@@ -258,6 +258,22 @@ fault("in the Trainer's files norms do not decay",
       tests=["interchange: the state of all ranks is gathered from their files into the Trainer's"],
       says=r"0\.05")
 
+fault("fp16 under DeepSpeed has torch's loss scale where no section says fp16",
+      "lib/hftrain/arguments/import/deepspeed.cpp", "  scale_loss(outcome.arguments);\n", "  if (section && false) scale_loss(outcome.arguments);\n",
+      tests=["arguments: a run in fp16 has DeepSpeed's own loss scale, also where no section says so"],
+      says=r"scale\(words\)")
+
+fault("dataloader_drop_last of a DeepSpeed file is forgotten in silence",
+      "lib/hftrain/arguments/import/deepspeed_training.cpp", 'if (file.flags.value("dataloader_drop_last") == false)', "if (false)",
+      tests=["arguments: dataloader_drop_last is of DeepSpeed's own loader and drops nothing of the run"],
+      says=r"file\.warnings\(\)")
+
+fault("an automatic eps of RMSprop is not adam_epsilon",
+      "lib/hftrain/arguments/import/deepspeed_optimizer.cpp", "if (file.keys.is_auto(pointer)) return usual;",
+      "if (file.keys.is_auto(pointer)) return 1e-8;",
+      tests=["arguments: eps of every optimizer is adam_epsilon where it is auto, and agrees with it elsewhere"],
+      says=r"eps=0\.0001")
+
 fault("one DeepSpeed file under two spellings is two",
       "lib/hftrain/arguments/section.cpp", "return first && second && *first == *second;", "return false;",
       tests=["arguments: one DeepSpeed file under several names is one, and several are refused",
