@@ -188,6 +188,8 @@ TEST_CASE("D6: another DeepSpeed file on the command line is a conflict") {
       "deepspeed_config_file of the Accelerate file and deepspeed differ\n  where: " + file.at("4:26") +
           ", --deepspeed (command line)\n  why: " + first + " against " + second));
   CHECK(file.mistakes({"--deepspeed", first}).empty());
+  CHECK(file.mistakes({"--deepspeed", folder.path() + "/./a.json"}).empty());
+  CHECK(file.mistakes({"--deepspeed", R"({"zero_optimization":{"stage":1}})"}).empty());
 }
 
 TEST_CASE("an FSDP section in both spellings of its keys") {

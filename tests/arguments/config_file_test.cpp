@@ -246,6 +246,25 @@ TEST_CASE("what cannot begin or follow a document is refused, and not read for e
   CHECK(contains(mistakes({"--config", json.path}), "not valid JSON\n  where: " + json.at("1:12")));
 }
 
+TEST_CASE("characters beyond U+FFFF are read as Python writes them into JSON") {
+  const std::string rocket = "\xF0\x9F\x9A\x80";
+  const WrittenFile file(R"({"run_name": "exp \ud83d\ude80 \\ud83d \u00e9", "sed": 1})", "run.json");
+  CHECK(contains(mistakes({"--config", file.path}), "unknown key 'sed'\n  where: " + file.at("1:49")));
+  const WrittenFile good(R"({"run_name": "exp \uD83D\ude80\ud83d\uDE80 \\ud83d \u00e9", "seed": 1})",
+                         "run.json");
+  const Arguments arguments = parse({"--config", good.path}).arguments;
+  CHECK(arguments.logging.run_name == "exp " + rocket + rocket + " \\ud83d \xC3\xA9");
+  CHECK(arguments.run.seed == 1);
+  for (const std::string half : {R"(\ud83d)", R"(\ude80)", R"(\ud83d\ud83d)", R"(\ud83d\\ude80)"}) {
+    INFO(half);
+    const WrittenFile bad("{\"seed\": 1,\n \"run_name\": \"exp " + half + "\"}", "run.json");
+    CHECK(
+        contains(mistakes({"--config", bad.path}),
+                 "not valid JSON\n  where: " + bad.at("2:19") +
+                     "\n  why: the escape there is half of a character, and the other half does not follow"));
+  }
+}
+
 TEST_CASE("flags of the command line only cannot stand in a file") {
   const WrittenFile file("dry_run: true\nno_skip_memory_metrics: true\n");
   const std::string text = mistakes({"--config", file.path});

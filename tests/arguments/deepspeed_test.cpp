@@ -193,6 +193,29 @@ TEST_CASE(
             .empty());
 }
 
+TEST_CASE("a run in fp16 has DeepSpeed's own loss scale, also where no section says so") {
+  const auto scale = [](const Words& words) { return parse(words).arguments.parallel.deepspeed->loss_scale; };
+  const Words stage2 = {"--deepspeed", R"({"zero_optimization": {"stage": 2}})"};
+  const Words launched = {"--use_deepspeed", "--zero_stage", "2", "--mixed_precision", "fp16"};
+  for (const Words& words : {also(stage2, {"--fp16"}), launched}) {
+    REQUIRE(scale(words));
+    CHECK(scale(words)->window == 1000);
+    CHECK(scale(words)->hysteresis == 2);
+    CHECK(scale(words)->minimum == 1);
+  }
+  CHECK_FALSE(scale(also(stage2, {"--bf16"})));
+  CHECK_FALSE(parse({"--fp16"}).arguments.parallel.deepspeed);
+}
+
+TEST_CASE("dataloader_drop_last is of DeepSpeed's own loader and drops nothing of the run") {
+  const DeepspeedFile file = with_key("\"dataloader_drop_last\": true");
+  CHECK_FALSE(file.arguments().batch.dataloader_drop_last);
+  CHECK(contains(file.warnings(), "dataloader_drop_last (--dataloader_drop_last does it)"));
+  CHECK(file.arguments({"--dataloader_drop_last"}).batch.dataloader_drop_last);
+  CHECK(file.notes({"--dataloader_drop_last"}).empty());
+  CHECK(with_key("\"dataloader_drop_last\": false").notes().empty());
+}
+
 TEST_CASE("zero3_init_flag is told where it says something else than the stage does") {
   const auto told = [](const Words& words) { return notes(parse(words)); };
   const auto of_stage = [&](const char* stage, const char* flag) {
@@ -561,6 +584,64 @@ TEST_CASE("optimizer sections") {
   CHECK(contains(section("AdamW", "\"max_grad_norm\": 1").mistakes(), "use gradient_clipping"));
   CHECK(contains(section("AdamW", "\"beta\": [0.9, 0.9]").mistakes(), "did you mean betas?"));
   CHECK(contains(section("AdamW", "\"betas\": [0.9]").mistakes(), "betas are two numbers"));
+}
+
+TEST_CASE("an optimizer section is of one group, which decays as a whole") {
+  CHECK(with_key(R"("optimizer": {"type": "AdamW", "params": {}})")
+            .arguments()
+            .parallel.deepspeed->has_optimizer);
+  CHECK_FALSE(with_key(R"("gradient_clipping": 1)").arguments().parallel.deepspeed->has_optimizer);
+}
+
+TEST_CASE("eps of every optimizer is adam_epsilon where it is auto, and agrees with it elsewhere") {
+  for (const std::string type : {"RMSprop", "Adagrad"}) {
+    INFO(type);
+    const auto with = [&](const std::string& eps) {
+      return with_key(R"("optimizer": {"type": ")" + type + R"(", "params": {"lr": "auto", "eps": )" + eps +
+                      "}}");
+    };
+    const Words flag = {"--adam_epsilon", "1e-4"};
+    CHECK(with("\"auto\"").arguments(flag).optimizer.optim_args == "eps=0.0001");
+    CHECK(with("\"auto\"").arguments().optimizer.optim_args == "eps=1e-08");
+    CHECK(with("\"auto\"").notes(flag).empty());
+    CHECK(with("1e-4").arguments(flag).optimizer.optim_args == "eps=0.0001");
+    CHECK(with("1e-4").notes(flag).empty());
+    CHECK(with("1e-5").arguments().optimizer.optim_args == "eps=1e-05");
+    CHECK(contains(with("1e-5").mistakes(flag), "optimizer.params.eps and adam_epsilon differ"));
+  }
+  CHECK(contains(with_key(R"("optimizer": {"type": "SGD", "params": {"lr": "auto"}})")
+                     .warnings({"--adam_epsilon", "1e-4"}),
+                 "adam_epsilon has no effect"));
+}
+
+TEST_CASE("one DeepSpeed file under several names is one, and several are refused") {
+  const testing::TemporaryDirectory folder;
+  const std::string first = write(folder / "ds.json", R"({"zero_optimization": {"stage": 1}})"),
+                    other = write(folder / "other.json", R"({"zero_optimization": {"stage": 2}})");
+  const std::string again = folder.path() + "/./ds.json", text = R"({"zero_optimization":{"stage":1}})";
+  const auto named = [](const char* one, const std::string& a, const char* two, const std::string& b) {
+    return Words{"--use_deepspeed", one, a, two, b};
+  };
+  const char *own = "--deepspeed", *of_launch = "--deepspeed_config_file", *of_script = "--deepspeed_config";
+  for (const Words& words : {named(own, first, of_launch, first), named(of_launch, first, own, again),
+                             named(of_script, first, own, text), named(of_script, first, of_launch, again)}) {
+    INFO(join(words, " "));
+    CHECK(mistakes(words).empty());
+  }
+  CHECK(contains(mistakes(named(of_launch, first, own, other)),
+                 "--deepspeed and --deepspeed_config_file say two different things\n  where: --deepspeed and "
+                 "--deepspeed_config_file (command line)\n  why: " +
+                     other + " against " + first + "\n  try: keep --deepspeed"));
+  CHECK(contains(mistakes(named(of_script, first, of_launch, other)),
+                 "--deepspeed_config and --deepspeed_config_file say two different things"));
+  CHECK(*parse({of_script, first, of_script, other}).arguments.parallel.sharding.strategy == "shard_grad_op");
+  const NamedFile both("--config", "run.yaml",
+                       "deepspeed:\n  zero_optimization:\n    stage: 1\ndeepspeed_config: " + first + "\n");
+  CHECK(both.mistakes().empty());
+  CHECK(*both.arguments().parallel.sharding.strategy == "zero1");
+  const NamedFile apart("--config", "run.yaml",
+                        "deepspeed:\n  zero_optimization:\n    stage: 1\ndeepspeed_config: " + other + "\n");
+  CHECK(contains(apart.mistakes(), "deepspeed and deepspeed_config say two different things"));
 }
 
 TEST_CASE(

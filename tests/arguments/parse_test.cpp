@@ -217,6 +217,18 @@ TEST_CASE("an old and a new name that disagree are an error, except where the ol
   CHECK(contains(mistakes({"--poly_power", "2"}), "unknown key 'power'"));
 }
 
+TEST_CASE("two old names that disagree are an error, and of one name given twice the last one counts") {
+  CHECK(contains(
+      mistakes({"--num_gpus", "2", "--num_processes", "3"}),
+      "--num_gpus and --num_processes say two different things\n  where: --num_gpus and --num_processes "
+      "(command line)\n  why: \"2\" against \"3\"\n  try: keep one of them"));
+  CHECK(contains(mistakes({"--num_processes", "3", "--num_gpus", "2"}), "say two different things"));
+  CHECK(contains(mistakes({"--num_gpus", "2", "--num_accelerators", "3"}), "say two different things"));
+  CHECK(parse({"--num_gpus", "2", "--num_processes", "2"}).arguments.launch.nproc_per_node == "2");
+  CHECK(parse({"--num_gpus", "2", "--num-gpus", "3"}).arguments.launch.nproc_per_node == "3");
+  CHECK(parse({"--num_gpus", "-1", "--num_processes", "3"}).arguments.launch.nproc_per_node == "3");
+}
+
 TEST_CASE("planned and refused flags are refused with the word, the reason and the way out") {
   CHECK(mistakes({"--use_ipex"}) ==
         "error: --use_ipex is not supported\n  where: command line\n"

@@ -5,6 +5,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
 #include "hftrain/interchange/mersenne_twister.h"
+#include "hftrain/interchange/torch_file.h"
 #include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/storage/sharded_state.h"
 #include "support/catch.h"
@@ -59,7 +60,7 @@ void save_random(storage::StagedFiles& target, int rank) {
 
 TrainerRun run_of(int ranks) {
   return {.groups = {{"w"}, {"b"}},
-          .weight_decay = 0.1,
+          .weight_decays = {0.1, 0.05},
           .beta1 = 0.9,
           .beta2 = 0.95,
           .epsilon = 1e-8,
@@ -106,6 +107,10 @@ TEST_CASE("the state of all ranks is gathered from their files into the Trainer'
   std::iota(expected.begin(), expected.end(), 0.0F);
   CHECK(weight->slices.front().stored->bytes == view_of(expected));
   CHECK(optimizer.find(1, "exp_avg_sq")->slices.front().stored->bytes == view_of({150, 151, 152}));
+  const TorchFile file(folder / "optimizer.pt");
+  const std::vector<TorchValue> groups = file.root().at("param_groups").items("groups");
+  CHECK(groups.at(0).at("weight_decay").number("a decay") == 0.1);
+  CHECK(groups.at(1).at("weight_decay").number("a decay") == 0.05);
   CHECK(read_trainer_schedule(folder.path()).value().steps == 10);
   CHECK(read_trainer_schedule(folder.path()).value().base_rate == 1e-3);
   CHECK(read_trainer_random(folder.path(), 1, 1).cpu == "abc1");

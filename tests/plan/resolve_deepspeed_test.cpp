@@ -105,6 +105,18 @@ TEST_CASE("the fp16 section says how the loss scale moves") {
   CHECK(Case({"--fp16"}, machine(1)).plan().precision.loss_scale.growth_interval == 2000);
 }
 
+TEST_CASE("with an optimizer section norms and biases decay, too, and the plan says so") {
+  const auto decays = [](const std::string& keys, std::vector<std::string> flags = {}) {
+    const OptimizerPlan plan = deepspeed_run(keys, std::move(flags)).plan().optimizer;
+    return plan.weight_decays();
+  };
+  const std::string section = R"("optimizer": {"type": "AdamW", "params": {"weight_decay": 0.5}})";
+  CHECK(decays(section) == std::vector<double>{0.5, 0.5});
+  CHECK(decays(R"("gradient_clipping": 1)", {"--weight_decay", "0.5"}) == std::vector<double>{0.5, 0});
+  const RunPlan plan = deepspeed_run(section).plan();
+  CHECK(contains(describe_plan(plan, machine(0), {}), "weight decay 0.5 (norms and biases, too), "));
+}
+
 TEST_CASE("an automatic persistence threshold is ten times the hidden size") {
   const std::string stage3 =
       "\"zero_optimization\": {\"stage\": 3, "

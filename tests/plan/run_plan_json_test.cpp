@@ -89,7 +89,8 @@ std::map<std::string, std::set<std::string>> members_in_header(const std::string
   std::string text = read_file(testing::source_dir() + "/lib/hftrain/" + header);
   text = std::regex_replace(text, std::regex("//[^\n]*"), "");
   text = std::regex_replace(text, std::regex(R"(= \{[^{}]*\})"), "");  // lists to begin with
-  text = std::regex_replace(text, std::regex(R"([^;{}()]*\([^()]*\) const \{[^}]*\})"), "");  // functions
+  text = std::regex_replace(text, std::regex(R"([^;{}()]*\([^()]*\) const \{(?:[^{}]|\{[^{}]*\})*\})"),
+                            "");  // functions
   text = std::regex_replace(text, std::regex(R"([^;{}()]*\([^()]*\) const;)"), "");
   std::map<std::string, std::set<std::string>> members;
   const std::regex struct_pattern("struct (\\w+) \\{([^}]*)\\};"), name_pattern("(\\w+)\\s*(=[^,;]*)?[,;]");

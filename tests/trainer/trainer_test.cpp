@@ -15,6 +15,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/reporting/search_trial.h"
 #include "hftrain/storage/checkpoint_folder.h"
+#include "hftrain/storage/stored_weights.h"
 #include "hftrain/trainer/state_file.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
@@ -125,6 +126,32 @@ TEST_CASE("a logged loss is the mean over the updates since the last one that wa
   REQUIRE(single.losses.size() == 4);
   check_close(pairs.losses,
               {(single.losses[0] + single.losses[1]) / 2, (single.losses[2] + single.losses[3]) / 2});
+}
+
+TEST_CASE("norms decay where the plan says that all parameters do, and are left alone otherwise") {
+  const TemporaryDirectory folder;
+  // An update of AdamW at this rate takes a tenth of what decays, and moves no number by more than the rate beside it.
+  const auto weights_of_norms = [&](const std::string& output, bool decays_all) {
+    plan::RunPlan plan = tiny_plan(folder.path(), output, 4);
+    plan.optimizer = {
+        .name = "adamw_torch", .learning_rate = 1e-3, .weight_decay = 100, .decays_all = decays_all};
+    plan.steps.max_steps = 1;
+    testing::train(plan);
+    std::vector<float> ones;
+    const storage::StoredWeights weights(plan.output_dir);
+    for (const storage::TensorEntry& entry : weights.entries()) {
+      if (entry.shape.size() != 1 || !entry.name.ends_with(".weight")) continue;
+      std::vector<float> values(entry.elements());
+      weights.read(entry.name, {{0}, entry.shape}, {reinterpret_cast<char*>(values.data()), entry.bytes()});
+      ones.insert(ones.end(), values.begin(), values.end());
+    }
+    return ones;
+  };
+  for (const bool decays_all : {false, true}) {
+    const std::vector<float> ones = weights_of_norms(decays_all ? "all" : "some", decays_all);
+    REQUIRE_FALSE(ones.empty());
+    for (const float one : ones) CHECK(std::abs(one - (decays_all ? 0.9F : 1.0F)) < 2e-3F);
+  }
 }
 
 TEST_CASE("a callback ends the run after the update at which it asks for that") {

@@ -19,7 +19,10 @@ struct LossScaleOptions {
 };
 
 struct DeepSpeedOptions {
-  std::optional<LossScaleOptions> loss_scale;  // unset: no fp16 section
+  // Unset: the run is not in fp16, and the file has no such section.
+  std::optional<LossScaleOptions> loss_scale;
+  // The file has an optimizer section. Its optimizer has one group: norms and biases decay as all others do.
+  bool has_optimizer = false;
   // Values that only the plan can compare, because they depend on the ranks or on the data.
   Sourced<int64_t> train_batch_size;
   Sourced<int64_t> total_steps, warmup_steps;

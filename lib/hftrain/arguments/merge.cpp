@@ -6,6 +6,7 @@
 #include <set>
 
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/section.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
@@ -64,8 +65,10 @@ class Merger {
   }
 
   // Of a flag that stands for many names, which of them was given; else empty.
-  static std::string own_name(const RawArgument& raw) {
-    if (!raw.flag->pattern) return "";
+  static std::string own_name(const RawArgument& raw) { return raw.flag->pattern ? name_in(raw) : ""; }
+
+  // As it was written, but for dashes.
+  static std::string name_in(const RawArgument& raw) {
     std::string name = raw.spelling.substr(raw.spelling.find_first_not_of('-'));
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
@@ -162,13 +165,15 @@ class Merger {
     outcome_.origins.set(name, winner.raw->origin);
   }
 
-  // The last one of the latest layer; an old and a new name of one layer must agree.
+  // The last one of the latest layer; different names in one layer must agree.
   Candidate chosen(const Flag& flag, const std::vector<Candidate>& candidates) {
     const int layer = latest(candidates);
     const Candidate* renamed = nullptr;
     const Candidate* named = nullptr;
     for (const Candidate& candidate : candidates) {
-      if (candidate.raw->layer == layer) (candidate.old != nullptr ? renamed : named) = &candidate;
+      if (candidate.raw->layer != layer) continue;
+      if (candidate.old != nullptr && renamed != nullptr) check_names(flag, *renamed, candidate);
+      (candidate.old != nullptr ? renamed : named) = &candidate;
     }
     if (renamed == nullptr || named == nullptr) return renamed != nullptr ? *renamed : *named;
     const bool unset = renamed->old->zero_is_unset && named->value == 0;
@@ -185,7 +190,7 @@ class Merger {
     const bool anew = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
       return candidate.raw->layer == layer && candidate.old == nullptr;
     });
-    if (!anew) return with_keys(layer, candidates, before(flag, layer, candidates));
+    if (!anew) return with_keys(flag, layer, candidates, before(flag, layer, candidates));
     for (const Candidate& candidate : candidates) {
       if (candidate.raw->layer == layer && candidate.old == nullptr) whole = candidate;
     }
@@ -193,6 +198,10 @@ class Merger {
       if (candidate.raw->layer != layer || candidate.old == nullptr) continue;
       if (whole.raw == nullptr || whole.value.is_null()) {
         whole = candidate;
+        continue;
+      }
+      if (candidate.old->key.empty()) {  // another name of all of it
+        check_names(flag, whole, candidate);
         continue;
       }
       for (const auto& [key, value] : candidate.value.items()) {
@@ -213,10 +222,12 @@ class Merger {
   }
 
   // `whole` with what the old names of `layer` say: a key of it, or all of it.
-  static Candidate with_keys(int layer, const std::vector<Candidate>& candidates, Candidate whole) {
+  Candidate with_keys(const Flag& flag, int layer, const std::vector<Candidate>& candidates,
+                      Candidate whole) {
     for (const Candidate& candidate : candidates) {
       if (candidate.raw->layer != layer) continue;
       if (candidate.old->key.empty()) {
+        if (whole.raw != nullptr && whole.raw->layer == layer) check_names(flag, whole, candidate);
         whole = candidate;
         continue;
       }
@@ -236,12 +247,20 @@ class Merger {
     return layer;
   }
 
+  // Two names of one flag in one layer. Of one name that is given twice the last one counts.
+  void check_names(const Flag& flag, const Candidate& one, const Candidate& other) {
+    if (name_in(*one.raw) == name_in(*other.raw)) return;
+    const bool section = flag.imported && flag.slot.type == Type::kMapping;
+    const bool same = section ? same_section(one.value, other.value) : one.value == other.value;
+    if (!same) conflict(flag, one, other);
+  }
+
   void conflict(const Flag& flag, const Candidate& named, const Candidate& renamed) {
     problems_.push_back({.what = fmt::format("{} and {} say two different things", named.raw->spelling,
                                              renamed.raw->spelling),
                          .where = places_of(*named.raw, *renamed.raw),
                          .why = fmt::format("{} against {}", to_yaml(named.value), to_yaml(renamed.value)),
-                         .hint = "keep " + option(flag)});
+                         .hint = named.old != nullptr ? "keep one of them" : "keep " + option(flag)});
   }
 
   // Whether this build does what is asked. Defaults are always fine.

@@ -34,6 +34,17 @@ std::optional<Section> read(const std::string& text, const std::string& origin, 
   return section;
 }
 
+// Nothing when it cannot be read, which whoever takes the value tells.
+std::optional<Json> contents(const Json& given) {
+  if (!given.is_string()) return std::optional<Json>(std::in_place, given);
+  Diagnostics untold;
+  const std::string text = trim(given.get<std::string>());
+  const std::optional<Section> section =
+      text.starts_with('{') ? read(text, "", "", true, untold) : read_section_file(text, untold);
+  if (!section) return std::nullopt;
+  return std::optional<Json>(std::in_place, section->values);
+}
+
 }  // namespace
 
 const std::string& Section::place(const std::string& pointer) const {
@@ -79,6 +90,12 @@ std::optional<Section> section_of(const std::string& flag, const ParseOutcome& o
   absent.where = outcome.origins.describe(flag);
   absent.hint = flag + " takes the name of a JSON file, or JSON text that starts with {";
   return section;
+}
+
+bool same_section(const Json& one, const Json& other) {
+  if (one == other) return true;
+  const std::optional<Json> first = contents(one), second = contents(other);
+  return first && second && *first == *second;
 }
 
 }  // namespace hftrain::arguments

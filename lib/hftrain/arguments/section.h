@@ -31,5 +31,8 @@ std::optional<Section> read_section_text(const std::string& text, const std::str
 // cannot be read, which is in `problems`.
 std::optional<Section> section_of(const std::string& flag, const ParseOutcome& outcome,
                                   Diagnostics& problems);
+// Whether two values that such a flag can have say the same: the name of one file, however it is written, or equal contents.
+// Those that cannot be read are the same when they are written alike.
+bool same_section(const Json& one, const Json& other);
 
 }  // namespace hftrain::arguments

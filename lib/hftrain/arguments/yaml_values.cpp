@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "hftrain/arguments/json_text.h"
 #include "hftrain/arguments/yaml_documents.h"
 #include "hftrain/base/printable.h"
 
@@ -14,29 +15,14 @@ namespace {
 constexpr int kDeepest = 32;       // levels of a configuration
 constexpr int kLargest = 100'000;  // values, aliases followed
 
-// Blanks out // and /* */ comments of JSON, so that positions stay right.
-std::string without_comments(std::string text) {
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (quoted) {
-      if (text[i] == '\\')
-        ++i;
-      else if (text[i] == '"')
-        quoted = false;
-      continue;
-    }
-    if (text[i] == '"') quoted = true;
-    if (text[i] != '/' || i + 1 >= text.size()) continue;
-    const bool line = text[i + 1] == '/';
-    if (!line && text[i + 1] != '*') continue;
-    const size_t end = line ? text.find('\n', i) : text.find("*/", i + 2);
-    const size_t stop = end == std::string::npos ? text.size() : end + (line ? 0 : 2);
-    for (; i < stop; ++i) {
-      if (text[i] != '\n') text[i] = ' ';
-    }
-    --i;
-  }
-  return text;
+YAML::Mark mark_at(const std::string& text, size_t place) {
+  YAML::Mark mark;
+  mark.line =
+      static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(place), '\n'));
+  const size_t line = place == 0 ? std::string::npos : text.rfind('\n', place - 1);
+  mark.column = static_cast<int>(place - (line == std::string::npos ? 0 : line + 1));
+  mark.pos = static_cast<int>(place);
+  return mark;
 }
 
 }  // namespace
@@ -47,20 +33,24 @@ bool YamlValues::is_readable(const std::string& text) {
                     text.substr(0, 4).find('\0') != std::string::npos;
   const std::optional<size_t> bad = wide ? std::nullopt : first_invalid_utf8(text);
   if (!bad) return true;
-  YAML::Mark mark;
-  mark.line =
-      static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*bad), '\n'));
-  const size_t line = *bad == 0 ? std::string::npos : text.rfind('\n', *bad - 1);
-  mark.column = static_cast<int>(*bad - (line == std::string::npos ? 0 : line + 1));
-  mark.pos = static_cast<int>(*bad);
-  problem("not UTF-8 text", place_at(mark), "a byte there is " + printable(text.substr(*bad, 1)),
-          "save the file as UTF-8");
+  problem("not UTF-8 text", place_at(mark_at(text, *bad)),
+          "a byte there is " + printable(text.substr(*bad, 1)), "save the file as UTF-8");
+  return false;
+}
+
+bool YamlValues::take_json(std::string& text) {
+  std::optional<size_t> half;
+  text = with_whole_characters(without_comments(std::move(text)), half);
+  if (!half) return true;
+  problem("not valid JSON", place_at(mark_at(text, *half)),
+          "the escape there is half of a character, and the other half does not follow",
+          "write the character itself, or both halves, as \\ud83d\\ude80");
   return false;
 }
 
 YAML::Node YamlValues::document(std::string text, bool json) {
   if (!is_readable(text)) return YAML::Node(YAML::NodeType::Undefined);
-  if (json) text = without_comments(std::move(text));
+  if (json && !take_json(text)) return YAML::Node(YAML::NodeType::Undefined);
   try {
     const std::optional<YAML::Mark> second = second_document(text);
     if (!second) return YAML::Load(text);

@@ -18,7 +18,7 @@ class YamlValues {
   // `name` stands before line and column in places: a path. Empty for text without lines worth naming.
   YamlValues(std::string name, Diagnostics& problems) : name_(std::move(name)), problems_(problems) {}
 
-  // The one document of `text`; undefined after a mistake. JSON is YAML once its comments are blanked.
+  // The one document of `text`; undefined after a mistake. JSON is made YAML by json_text.h.
   YAML::Node document(std::string text, bool json);
   // The value below `pointer`; its places are added to `places`.
   Json value(const YAML::Node& node, const std::string& pointer, std::map<std::string, std::string>& places,
@@ -31,6 +31,8 @@ class YamlValues {
  private:
   // Bytes that are no text are a mistake: what is read from them could not be written into a plan.
   bool is_readable(const std::string& text);
+  // Makes YAML of it; half a character is a mistake.
+  bool take_json(std::string& text);
   std::string place_at(const YAML::Mark& mark) const;
 
   std::string name_;

@@ -223,7 +223,7 @@ interchange::TrainerRun trainer_run(const plan::RunPlan& plan, const architectur
   const Json& schedule = state.at("schedule");
   const Json& scaler = state.at("scaler");
   interchange::TrainerRun run{.groups = trainer_groups(plan, table),
-                              .weight_decay = plan.optimizer.weight_decay,
+                              .weight_decays = plan.optimizer.weight_decays(),
                               .beta1 = plan.optimizer.beta1,
                               .beta2 = plan.optimizer.beta2,
                               .epsilon = plan.optimizer.epsilon,

@@ -78,7 +78,7 @@ void put_rates(PickleWriter& values, const char* name, double rate, size_t group
 // As torch.optim.AdamW keeps a group. torch takes all of these from the file, so none may be missing.
 void put_group(PickleWriter& values, const TrainerRun& run, size_t group, int64_t first) {
   values.open_dict();
-  put_number(values, "weight_decay", group == 0 ? run.weight_decay : 0.0);
+  put_number(values, "weight_decay", run.weight_decays[group]);
   put_number(values, "lr", run.next_rate);
   values.text("betas");
   values.open_tuple();

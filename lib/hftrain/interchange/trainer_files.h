@@ -19,9 +19,8 @@ struct TrainerLossScale {
 
 // Of AdamW and a schedule by steps.
 struct TrainerRun {
-  std::vector<std::vector<std::string>>
-      groups;  // names of the parameters with weight decay, and of those without
-  double weight_decay = 0;
+  std::vector<std::vector<std::string>> groups;  // names: of what decays, and of norms and biases
+  std::vector<double> weight_decays;             // of each
   double beta1 = 0, beta2 = 0, epsilon = 0;
   bool fused = false;
   double base_rate = 0, next_rate = 0;  // `next_rate` of the update that comes

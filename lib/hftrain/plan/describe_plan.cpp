@@ -222,7 +222,8 @@ std::string steps_text(const StepsPlan& steps) {
 
 std::string optimizer_text(const OptimizerPlan& optimizer) {
   return optimizer.name + ", rate " + number(optimizer.learning_rate) + ", weight decay " +
-         number(optimizer.weight_decay) + ", " +
+         number(optimizer.weight_decay) +
+         (optimizer.decays_all && optimizer.weight_decay != 0 ? " (norms and biases, too), " : ", ") +
          (optimizer.max_grad_norm > 0 ? "gradients clipped to norm " + number(optimizer.max_grad_norm)
                                       : "no clipping");
 }

@@ -164,6 +164,8 @@ OptimizerPlan resolve_optimizer(const ResolveInput& input) {
   plan.name = optimizer.optim;
   plan.learning_rate = optimizer.learning_rate;
   plan.weight_decay = optimizer.weight_decay;
+  const std::optional<arguments::DeepSpeedOptions>& deepspeed = input.parsed.arguments.parallel.deepspeed;
+  plan.decays_all = deepspeed && deepspeed->has_optimizer;
   plan.beta1 = optimizer.adam_beta1;
   plan.beta2 = optimizer.adam_beta2;
   plan.epsilon = optimizer.adam_epsilon;

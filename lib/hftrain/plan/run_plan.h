@@ -233,11 +233,15 @@ struct OptimizerPlan {
   std::string name = "adamw_torch_fused";
   double learning_rate = 5e-5;
   double weight_decay = 0.0;
+  bool decays_all = false;  // norms and biases, too, which are left alone otherwise
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double max_grad_norm = 1.0;  // 0: no clipping
   double label_smoothing = 0.0;
   bool loss_by_probability = false;            // of tokens: -p·log p instead of -log p, p without gradient
   std::map<std::string, std::string> options;  // optim_args, checked
+
+  // Of the group of parameters that decay, and of that of norms and biases.
+  std::vector<double> weight_decays() const { return {weight_decay, decays_all ? weight_decay : 0.0}; }
 };
 
 struct SchedulePlan {

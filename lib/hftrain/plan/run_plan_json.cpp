@@ -105,8 +105,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPlan, per_device_train, per_device_eval,
                                    global_train, average_tokens_across_devices, sync_each_batch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepsPlan, batches_per_epoch, updates_per_epoch, max_steps, epochs,
                                    limited_by_steps, num_train_epochs, samples_for_speed, expected_seconds)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptimizerPlan, name, learning_rate, weight_decay, beta1, beta2, epsilon,
-                                   max_grad_norm, label_smoothing, loss_by_probability, options)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptimizerPlan, name, learning_rate, weight_decay, decays_all, beta1, beta2,
+                                   epsilon, max_grad_norm, label_smoothing, loss_by_probability, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SchedulePlan, name, warmup_steps, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IntervalPlan, strategy, steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoggingPlan, interval, first_step, nan_inf_filter, report_to,

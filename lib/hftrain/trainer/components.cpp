@@ -21,7 +21,7 @@ namespace {
 // Decayed parameters first, as the transformers Trainer orders its groups.
 parallel::ParameterList parameter_list(const plan::RunPlan& plan, const models::Model& model) {
   parallel::ParameterList list;
-  list.weight_decays = {plan.optimizer.weight_decay, 0.0};
+  list.weight_decays = plan.optimizer.weight_decays();
   const auto& specs = model.architecture().parameters().parameters;
   for (size_t i = 0; i < specs.size(); ++i) {
     list.parameters.push_back(

@@ -246,3 +246,55 @@ fault("both ends of a range are drawn half as often",
       "lib/hftrain/search/space.cpp", "return !choices.empty() || (step > 0 && !log);", "return !choices.empty();",
       tests=["search: steps of a range are drawn as often as each other"],
       says=r"Approx")
+fault("beside an optimizer section norms do not decay in the plan",
+      "lib/hftrain/plan/resolve_training.cpp", "plan.decays_all = deepspeed && deepspeed->has_optimizer;", "plan.decays_all = false && deepspeed;",
+      tests=["plan: with an optimizer section norms and biases decay, too, and the plan says so"],
+      says=r"decays\(section\)")
+
+fault("norms are left alone where all parameters are to decay",
+      "lib/hftrain/trainer/components.cpp", "list.weight_decays = plan.optimizer.weight_decays();",
+      "list.weight_decays = {plan.optimizer.weight_decay, 0.0};",
+      tests=["trainer: norms decay where the plan says that all parameters do, and are left alone otherwise"],
+      says=r"decays_all \? 0\.9F")
+
+fault("in the Trainer's files norms do not decay",
+      "lib/hftrain/interchange/trainer_files.cpp", 'put_number(values, "weight_decay", run.weight_decays[group]);', 'put_number(values, "weight_decay", group == 0 ? run.weight_decays[0] : 0.0);',
+      tests=["interchange: the state of all ranks is gathered from their files into the Trainer's"],
+      says=r"0\.05")
+
+fault("fp16 under DeepSpeed has torch's loss scale where no section says fp16",
+      "lib/hftrain/arguments/import/deepspeed.cpp", "  scale_loss(outcome.arguments);\n", "  if (section && false) scale_loss(outcome.arguments);\n",
+      tests=["arguments: a run in fp16 has DeepSpeed's own loss scale, also where no section says so"],
+      says=r"scale\(words\)")
+
+fault("dataloader_drop_last of a DeepSpeed file is forgotten in silence",
+      "lib/hftrain/arguments/import/deepspeed_training.cpp", 'if (file.flags.value("dataloader_drop_last") == false)', "if (false)",
+      tests=["arguments: dataloader_drop_last is of DeepSpeed's own loader and drops nothing of the run"],
+      says=r"file\.warnings\(\)")
+
+fault("an automatic eps of RMSprop is not adam_epsilon",
+      "lib/hftrain/arguments/import/deepspeed_optimizer.cpp", "if (file.keys.is_auto(pointer)) return usual;",
+      "if (file.keys.is_auto(pointer)) return 1e-8;",
+      tests=["arguments: eps of every optimizer is adam_epsilon where it is auto, and agrees with it elsewhere"],
+      says=r"eps=0\.0001")
+
+fault("one DeepSpeed file under two spellings is two",
+      "lib/hftrain/arguments/section.cpp", "return first && second && *first == *second;", "return false;",
+      tests=["arguments: one DeepSpeed file under several names is one, and several are refused",
+             "arguments: D6: another DeepSpeed file on the command line is a conflict"],
+      says=r"mistakes\(words\)\.empty\(\)|\.empty\(\)")
+
+fault("of two old names that disagree the last one wins",
+      "lib/hftrain/arguments/merge.cpp", "if (candidate.old != nullptr && renamed != nullptr) check_names(flag, *renamed, candidate);", "",
+      tests=["arguments: two old names that disagree are an error, and of one name given twice the last one counts"],
+      says=r"num_gpus")
+
+fault("JSON with a character of two halves is refused",
+      "lib/hftrain/arguments/json_text.cpp", "if (is_high_half(*high) && low && is_low_half(*low)) {", "if (false && low && is_high_half(*high) && is_low_half(*low)) {",
+      tests=["arguments: characters beyond U+FFFF are read as Python writes them into JSON"],
+      says=r"not valid JSON|unknown key 'sed'")
+
+fault("what follows a character of two halves is told in the wrong place",
+      "lib/hftrain/arguments/json_text.cpp", "missing += kShorter;", "",
+      tests=["arguments: characters beyond U+FFFF are read as Python writes them into JSON"],
+      says=r"unknown key 'sed'")

@@ -6,6 +6,7 @@
 #include "hftrain/arguments/import/accelerate.h"
 #include "hftrain/arguments/import/accelerate_document.h"
 #include "hftrain/arguments/import/launch.h"
+#include "hftrain/arguments/section.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/text.h"
 
@@ -138,7 +139,7 @@ void check_accelerate_agrees(const std::vector<RawArgument>& raw, const ParseOut
                                                        : flag_table().named(name).slot.get(outcome.arguments);
     const std::string written = each.written.get<std::string>(),
                       won = winner.is_string() ? winner.get<std::string>() : winner.dump();
-    if (written == won) continue;
+    if (name == "deepspeed" ? same_section(each.written, winner) : written == won) continue;
     unrunnable.push_back({.what = each.spelling + " of the Accelerate file and " + name + " differ",
                           .where = each.origin + ", " + outcome.origins.describe(name),
                           .why = written + " against " + won,

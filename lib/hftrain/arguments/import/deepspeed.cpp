@@ -183,6 +183,14 @@ class LaunchFlags {
   Diagnostics& problems_;
 };
 
+// DeepSpeed scales the loss of a run in fp16 by its own defaults, also without a section that says so.
+void scale_loss(Arguments& arguments) {
+  if (!arguments.precision.fp16) return;
+  std::optional<DeepSpeedOptions>& options = arguments.parallel.deepspeed;
+  if (!options) options.emplace();
+  if (!options->loss_scale) options->loss_scale.emplace();
+}
+
 void note_stray_init(ParseOutcome& outcome) {
   if (unread(outcome, "zero3_init_flag") != true) return;
   outcome.notes.push_back({.severity = Diagnostic::Severity::kWarning,
@@ -224,6 +232,7 @@ void import_deepspeed(const Environment& environment, ParseOutcome& outcome, Dia
   if (section) import_file(*section, outcome, problems);
   if (!section && problems.size() > before) return;
   LaunchFlags(outcome, problems).run(section.has_value());
+  scale_loss(outcome.arguments);
 }
 
 }  // namespace hftrain::arguments

@@ -75,14 +75,25 @@ void betas(const DeepSpeedFile& file) {
   file.flags.set("adam_beta2", values[1], "optimizer.params.betas[1]", file.keys.place(pointer));
 }
 
+// The Trainer holds eps to adam_epsilon whatever the optimizer, and fills it in where "auto" stands.
+Json epsilon(const DeepSpeedFile& file, const std::string& pointer) {
+  const Json usual = file.flags.value("adam_epsilon");
+  if (file.keys.is_auto(pointer)) return usual;
+  const Json& written = *file.keys.find(pointer);
+  if (file.flags.given("adam_epsilon") && written != usual)
+    file.flags.conflict("adam_epsilon", "optimizer.params.eps", written, file.keys.place(pointer));
+  return written;
+}
+
 // Params that only --optim_args can say.
 void further_options(const DeepSpeedFile& file, const std::string& optim) {
   std::vector<std::string> options;
   for (const char* key : {"alpha", "centered", "dampening", "eps", "lr_decay", "momentum", "nesterov"}) {
     const std::string pointer = std::string(kParams) + '/' + key;
-    const bool a_flag = std::string_view(key) == "eps" && optim.starts_with("adam");
-    if (!a_flag && file.keys.has(pointer) && !file.keys.is_auto(pointer))
-      options.push_back(std::string(key) + '=' + to_yaml(*file.keys.find(pointer)));
+    const bool is_epsilon = std::string_view(key) == "eps";
+    if (!file.keys.has(pointer) || (is_epsilon && optim.starts_with("adam"))) continue;
+    const Json value = is_epsilon ? epsilon(file, pointer) : *file.keys.find(pointer);
+    options.push_back(std::string(key) + '=' + to_yaml(value));
   }
   if (!options.empty())
     file.flags.set("optim_args", join(options, ","), "optimizer.params", file.keys.place(kParams));
@@ -205,6 +216,7 @@ void choose_schedule(const DeepSpeedFile& file, const DeepSpeedScheduler& schedu
 
 void import_optimizer(const DeepSpeedFile& file) {
   if (!file.keys.has("/optimizer")) return;
+  file.options.has_optimizer = true;
   const std::string type = file.keys.value_or<std::string>("/optimizer/type", "");
   const DeepSpeedOptimizer* optimizer = deepspeed_optimizer(to_lower(type));
   if (optimizer == nullptr) {

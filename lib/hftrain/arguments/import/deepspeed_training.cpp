@@ -92,9 +92,9 @@ void import_batch(const DeepSpeedFile& file) {
                        *kAll = "/train_batch_size";
   number_of_flag(file, kMicro, "per_device_train_batch_size");
   number_of_flag(file, kSteps, "gradient_accumulation_steps");
-  if (file.keys.value_or("/dataloader_drop_last", false))
-    file.flags.set("dataloader_drop_last", true, "dataloader_drop_last",
-                   file.keys.place("/dataloader_drop_last"));
+  // Of DeepSpeed's own loader, which the Trainer leaves alone.
+  if (file.flags.value("dataloader_drop_last") == false)
+    file.keys.tell_idle("/dataloader_drop_last", false, "--dataloader_drop_last does it", /*warns=*/true);
   if (!file.keys.has(kAll) || file.keys.is_auto(kAll)) return;
   file.options.train_batch_size = {file.keys.find(kAll)->get<int64_t>(), file.keys.place(kAll)};
   file.options.micro_batch_follows =

@@ -22,6 +22,13 @@ bool without_epsilon(const std::string& optim) {
   return without_betas(optim) || optim == "lion_32bit";
 }
 
+// A DeepSpeed file's optimizer has it for its eps, as "auto" or as an equal number.
+bool stands_for_epsilon(const Arguments& arguments) {
+  const std::optional<DeepSpeedOptions>& file = arguments.parallel.deepspeed;
+  return file && file->has_optimizer &&
+         arguments.optimizer.optim_args.value_or("").find("eps=") != std::string::npos;
+}
+
 // With data_dir the files of all sets are named at once.
 bool names_validation_data(Outcome o) {
   return (chosen(o, "validation_file") && !o.arguments.data.data_dir) || chosen(o, "validation_dir");
@@ -84,7 +91,10 @@ const Rule kLoopEffectRules[] = {
     {"H21",
      Severity::kWarning,
      {"adam_epsilon", "optim"},
-     [](Outcome o) { return chosen(o, "adam_epsilon") && without_epsilon(o.arguments.optimizer.optim); },
+     [](Outcome o) {
+       return chosen(o, "adam_epsilon") && without_epsilon(o.arguments.optimizer.optim) &&
+              !stands_for_epsilon(o.arguments);
+     },
      "adam_epsilon has no effect",
      "optim {optim} does not read it",
      "an optimizer of the Adam family, or leave it out"},
