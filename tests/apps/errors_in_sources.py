@@ -61,6 +61,7 @@ ADDED = {
     ("launcher/ssh/hosted.cpp", "there is no folder "): ("the front program, which shows the last words of a machine, names the machine", {"where"}),
     ("launcher/control/follower.cpp", " ended the job"): ("node 0 has told all of it; of its words what and why are shown", {"where", "hint"}),
     ("lib/hftrain/chat/template_folder.cpp", "the tokenizer has no chat template"): ("who asks for a chat adds the folder", {"where"}),
+    ("lib/hftrain/tokenizer/added_tokens.cpp", "a text cannot be cut at two added tokens"): TEXTS,
     ("lib/hftrain/tokenizer/aligned_text.cpp", "the tokenizer makes far too much"): TEXTS,
     ("lib/hftrain/tokenizer/decoders.cpp", "the tokenizer makes far too much"): TEXTS,
     ("lib/hftrain/tokenizer/model.cpp", "the text has something"): TEXTS,

@@ -205,6 +205,30 @@ TEST_CASE("Mistakes in text and record files name file and line") {
              Contains("a.csv:4") && Contains("'text'"));
 }
 
+TEST_CASE("A whole number that 64 bits do not hold is one, in a column that is read and in one that is not") {
+  const TemporaryDirectory folder;
+  const std::string row =
+      R"({"text": "\" 98765432109876543210", "large": -123456789012345678901234567890, "held": 9007199254740993})";
+  const hftrain::data::ColumnRule numbers = {.columns = 2,
+                                             .choose =
+                                                 [](const auto&) {
+                                                   return Rows{"large", "held"};
+                                                 },
+                                             .text_only = false};
+  for (const auto& [name, content] : std::map<std::string, std::string>{
+           {"a.jsonl", row + "\n" + row}, {"a.json", '[' + row + ",\n" + row + ']'}}) {
+    CHECK(read_content(folder, name, content) == Rows(2, "\" 98765432109876543210"));
+    const DataFiles files = hftrain::data::find_data_files({folder / name}, Split::kTrain);
+    const auto source = hftrain::data::open_rows(files.rows, {.columns = numbers});
+    Records records(2);
+    REQUIRE(source->next(records));
+    CHECK(records.value(0, 0).number() == -123456789012345678901234567890.0);
+    CHECK(records.value(0, 1).integer() == 9007199254740993);
+  }
+  CHECK_THAT(complaint(folder, "b.jsonl", R"({"text": "x", "id": 01234567890123456789012})"),
+             Contains("b.jsonl:1"));
+}
+
 TEST_CASE("Records under data are the rows of a .json file, however the array is laid out") {
   const TemporaryDirectory folder;
   CHECK(read_content(folder, "a.json", R"({"version": 1, "data": [{"text": "x"}, {"text": "y"}]})") ==

@@ -109,6 +109,23 @@ TEST_CASE("a text that needs an unknown token that is not there is refused when 
   CHECK(refused_text(kUnigram).empty());
 }
 
+// Ids and places of the package, which has those of the last bytes outside of the text as well.
+TEST_CASE("a character with its prefix has more bytes than the text, and its tokens come as in the package") {
+  Json vocabulary = {{"<unk>", 0}, {"▁", 1}, {"a", 2}, {"@a", 3}};
+  for (const char* byte : {"<0x40>", "<0xC3>", "<0xA9>"}) vocabulary[byte] = vocabulary.size();
+  const Json model = {{"type", "BPE"},         {"unk_token", "<unk>"}, {"continuing_subword_prefix", "@"},
+                      {"byte_fallback", true}, {"vocab", vocabulary},  {"merges", Json::array()}};
+  const Json cut = {
+      {"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "always"}, {"split", false}};
+  const testing::TemporaryDirectory folder;
+  write_file_atomically(folder / "tokenizer.json",
+                        dump_json(Json{{"version", "1.0"}, {"model", model}, {"pre_tokenizer", cut}}));
+  const Encoding encoding = Tokenizer::load(folder.path())->encode("éé", false);
+  CHECK(encoding.ids == std::vector<TokenId>{1, 4, 5, 6, 4, 5, 6});
+  CHECK(encoding.offsets ==
+        std::vector<std::pair<int64_t, int64_t>>{{0, 1}, {0, 1}, {0, 1}, {1, 2}, {1, 2}, {7, 8}, {8, 9}});
+}
+
 TEST_CASE("models of files without a type are told by their members") {
   CHECK(with_model(without(kWordPiece, "type"))->encode("unaff", false).ids == std::vector<TokenId>{1, 2});
   CHECK(with_model(without(kWordLevel, "type"))->encode("a", false).ids == std::vector<TokenId>{1});

@@ -51,6 +51,23 @@ TEST_CASE("a pattern that differs in one character is not taken for a known one"
   CHECK_FALSE(known_pattern(R"(\p{L}+)"));
 }
 
+// Matches of the package's engine, in brackets.
+TEST_CASE("a pattern that can match nothing matches nothing right behind a match no more") {
+  const auto matches = [](const char* pattern, std::string_view text) {
+    std::string marked;
+    for (const Stretch& stretch : RegexPattern(pattern).find(text)) {
+      const std::string part(text.substr(stretch.begin, stretch.end - stretch.begin));
+      marked += stretch.is_match ? '[' + part + ']' : part;
+    }
+    return marked;
+  };
+  CHECK(matches("x*", "axb") == "[]a[x]b[]");
+  CHECK(matches("x*", "xx") == "[xx]");
+  CHECK(matches("x*", "ab") == "[]a[]b[]");
+  CHECK(matches("x*", "xéxx") == "[x]é[xx]");
+  CHECK(matches("x*", "") == "[]");
+}
+
 TEST_CASE("a pattern that repeats a group goes on over lines of any usual length") {
   const RegexPattern words("(?:a|b|c|d| )+");
   for (const size_t size : {size_t{1500}, size_t{240000}, size_t{1} << 20}) {

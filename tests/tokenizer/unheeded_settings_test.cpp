@@ -9,12 +9,15 @@
 namespace hftrain::tokenizer {
 namespace {
 
-// What is said of a golden tokenizer beside this tokenizer_config.json.
-std::vector<std::string> said_of(const std::string& golden, const Json& config) {
+// What is said of a golden tokenizer beside this tokenizer_config.json, and that config.json if there is one.
+std::vector<std::string> said_of(const std::string& golden, const Json& config,
+                                 const std::string& model_type = "") {
   const std::string from = testing::source_dir() + "/tests/golden/tokenizer/" + golden + "/tokenizer.json";
   const testing::TemporaryDirectory folder;
   write_file_atomically(folder / "tokenizer.json", read_file(from, ExitCode::kData));
   write_file_atomically(folder / "tokenizer_config.json", dump_json(config));
+  if (!model_type.empty())
+    write_file_atomically(folder / "config.json", dump_json(Json{{"model_type", model_type}}));
   return unheeded_settings(*Tokenizer::load(folder.path()));
 }
 
@@ -26,6 +29,19 @@ TEST_CASE("A folder whose files agree has nothing that is not heeded") {
             .empty());
   CHECK(said_of("llama2", {{"tokenizer_class", "LlamaTokenizer"}, {"legacy", false}}).empty());
   CHECK(said_of("bert_uncased", Json::object()).empty());
+  for (const char* name : {"RobertaTokenizer", "BartTokenizerFast", "LEDTokenizer"})
+    CHECK(said_of("roberta", {{"tokenizer_class", name}, {"add_prefix_space", false}}).empty());
+  CHECK(said_of("bert_uncased", {{"tokenizer_class", "ElectraTokenizer"}, {"do_lower_case", true}}).empty());
+  CHECK(said_of("llama3", {{"tokenizer_class", "PreTrainedTokenizerFast"}}, "llama").empty());
+  CHECK(said_of("t5", {{"tokenizer_class", "T5Tokenizer"}, {"legacy", true}}, "t5").empty());
+  CHECK(said_of("qwen2", {{"tokenizer_class", "Qwen2Tokenizer"}, {"split_special_tokens", false}}, "qwen2")
+            .empty());
+}
+
+// AutoTokenizer then takes the file as it is.
+TEST_CASE("A class that is not that of the model beside it has nothing that is not heeded") {
+  CHECK(said_of("llama2_old", {{"tokenizer_class", "LlamaTokenizer"}}, "mistral").empty());
+  CHECK(said_of("llama3", {{"tokenizer_class", "LlamaTokenizerFast"}}, "deepseek_v3").empty());
 }
 
 TEST_CASE("What transformers builds of tokenizer_config.json and the pipeline does not have is said") {
@@ -40,6 +56,47 @@ TEST_CASE("What transformers builds of tokenizer_config.json and the pipeline do
         Said{"its legacy and add_prefix_space ask for the prepend_scheme always, and the pre-tokenizer has "
              "first"});
   CHECK(said_of("llama2_old", {{"tokenizer_class", "LlamaTokenizerFast"}}).size() == 1);
+  CHECK(said_of("llama3", {{"tokenizer_class", "LlamaTokenizerFast"}}, "llama") ==
+        Said{"LlamaTokenizer of transformers 5 has a Metaspace in the place of the file's ByteLevel when it "
+             "opens a folder, and makes other tokens of nearly every text"});
+  CHECK(said_of("bert_uncased", {{"tokenizer_class", "ElectraTokenizerFast"}, {"do_lower_case", false}}) ==
+        Said{"do_lower_case is false, and the normalizer's lowercase true"});
+  for (const char* name : {"RobertaTokenizer", "BartTokenizerFast", "LEDTokenizer"})
+    CHECK(said_of("roberta", {{"tokenizer_class", name}, {"add_prefix_space", true}}) ==
+          Said{"add_prefix_space is true, and the pre-tokenizer's false"});
+}
+
+TEST_CASE("Special tokens that transformers looks for in another way are said, whatever the class") {
+  using Said = std::vector<std::string>;
+  const auto decoder = [](const char* content, const char* flag, bool value) {
+    const Json tokens = {{"0", {{"content", content}, {flag, value}}}};
+    return Json{{"tokenizer_class", "PreTrainedTokenizerFast"}, {"added_tokens_decoder", tokens}};
+  };
+  CHECK(said_of("gpt2", decoder("<|endoftext|>", "rstrip", true)) ==
+        Said{"its added_tokens_decoder gives \"<|endoftext|>\" the rstrip true, and tokenizer.json false"});
+  CHECK(said_of("gpt2", decoder("<|endoftext|>", "rstrip", false)).empty());
+  CHECK(said_of("gpt2", decoder("<|endoftext|>", "special", false)).empty());
+  // A normal form makes no difference where the pipeline has none.
+  CHECK(said_of("gpt2", decoder("<|endoftext|>", "normalized", true)).empty());
+  CHECK(said_of("bert_uncased", decoder("[MASK]", "normalized", true)).size() == 1);
+  CHECK(said_of("gpt2", {{"split_special_tokens", true}}) ==
+        Said{"split_special_tokens is true, and special tokens in a text are single tokens here"});
+}
+
+TEST_CASE("An added token that the normalizer makes nothing of is said, with what it needs") {
+  const auto said = [](bool normalized) {
+    const Json token = {{"id", 1}, {"content", "\n"}, {"normalized", normalized}};
+    const Json file = {{"version", "1.0"},
+                       {"added_tokens", Json::array({token})},
+                       {"normalizer", {{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}}},
+                       {"model", {{"type", "WordLevel"}, {"unk_token", "a"}, {"vocab", {{"a", 0}}}}}};
+    const testing::TemporaryDirectory folder;
+    write_file_atomically(folder / "tokenizer.json", dump_json(file));
+    return unheeded_settings(*Tokenizer::load(folder.path()));
+  };
+  REQUIRE(said(true).size() == 1);
+  CHECK_THAT(said(true).front(), Catch::Contains(R"(makes nothing of its added token "\n")"));
+  CHECK(said(false).empty());
 }
 
 TEST_CASE("Tokens that only tokenizer_config.json names are told as other text") {

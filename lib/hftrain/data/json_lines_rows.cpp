@@ -4,6 +4,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/data/byte_stream.h"
 #include "hftrain/data/json_columns.h"
+#include "hftrain/data/json_record.h"
 #include "hftrain/data/line_reader.h"
 #include "hftrain/data/row_source.h"
 
@@ -34,7 +35,7 @@ class JsonLinesRows final : public RowSource {
     }
     simdjson::dom::element record;
     // DOM parsing reads a little past the value; the line is padded for that.
-    const auto error = parser_.parse(line_.data() + position_, used, false).get(record);
+    const auto error = parse_json_value(parser_, line_.data() + position_, used, record);
     if (error != simdjson::SUCCESS) {
       const ColumnProblem problem = unreadable_record(simdjson::error_message(error), rest.substr(0, used));
       throw lines_.error(problem.why).hint(problem.hint);

@@ -8,6 +8,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/data/byte_stream.h"
 #include "hftrain/data/json_columns.h"
+#include "hftrain/data/json_record.h"
 #include "hftrain/data/line_reader.h"
 #include "hftrain/data/row_source.h"
 
@@ -123,7 +124,7 @@ class JsonRows final : public RowSource {
       if (!refill()) throw error("the record that starts here is not closed");
     }
     buffer_.reserve(buffer_.size() + simdjson::SIMDJSON_PADDING);
-    const auto failure = parser_.parse(buffer_.data() + position_, scanned, false).get(record);
+    const auto failure = parse_json_value(parser_, buffer_.data() + position_, scanned, record);
     if (failure != simdjson::SUCCESS) {
       const std::string_view text = std::string_view(buffer_).substr(position_, scanned);
       const ColumnProblem problem = unreadable_record(simdjson::error_message(failure), text);

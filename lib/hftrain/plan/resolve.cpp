@@ -133,7 +133,10 @@ void note_unheeded_settings(const ResolveInput& input, std::vector<Diagnostic>& 
                    input.model.tokenizer_folder + "/tokenizer_config.json",
                    join(input.model.tokenizer_unheeded, "; ") + ". Here tokenizer.json alone decides",
                    "open it once in transformers and write it by save_pretrained: its tokenizer.json then "
-                   "says the same"});
+                   "says the same; or, "
+                   "where its class builds another pipeline, write \"tokenizer_class\": "
+                   "\"PreTrainedTokenizerFast\", which takes "
+                   "that of the file"});
 }
 
 // Files of other trainers go on the defaults of those.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "hftrain/base/json.h"
 #include "hftrain/tokenizer/unicode/properties.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
 
@@ -47,6 +48,15 @@ AddedToken read_token(const JsonPart& part) {
   token.special = part.boolean("special", false);
   token.normalized = part.boolean("normalized", !token.special);
   return token;
+}
+
+// `token` stands in the white space that `before` has taken, and takes what is on its left: between the two
+// there would be less than nothing. The package panics.
+Error take_the_same_space(const AddedToken& before, const AddedToken& token) {
+  return Error(ExitCode::kData, "a text cannot be cut at two added tokens of the tokenizer")
+      .why(Json(before.content).dump() + " takes the white space behind it (rstrip), and " +
+           Json(token.content).dump() + ", which stands in there, takes the white space before it (lstrip)")
+      .hint("set one of the two to false in tokenizer.json; or take the white space out of the text");
 }
 
 }  // namespace
@@ -119,8 +129,9 @@ std::vector<TokenFinder::Part> TokenFinder::find(std::string_view text) const {
         continue;
       if (token->lstrip) begin = std::max(white_space_at_end(text.substr(0, begin)), written);
       if (token->rstrip) end += white_space_at_start(text.substr(end));
+      if (begin > end) throw take_the_same_space(*parts.back().token, *token);
       if (written < begin) parts.push_back({written, begin, nullptr});
-      parts.push_back({begin, end, token});
+      if (begin < end) parts.push_back({begin, end, token});  // else the token before has taken it whole
       written = end;
     }
   }

@@ -40,7 +40,8 @@ class TokenFinder {
   bool may_find(std::string_view text) const {
     return start_count_ > 0 && next_candidate(text, 0) < text.size();
   }
-  // Parts that cover `text` in order (with rstrip, one may begin before the end of the one before).
+  // Parts that cover `text` in order, none empty (with rstrip, one may begin before the end of the one before).
+  // Throws Error (exit code 4) where white space that one token has taken holds another that takes it, too.
   std::vector<Part> find(std::string_view text) const;
 
  private:

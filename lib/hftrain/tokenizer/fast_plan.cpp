@@ -13,8 +13,17 @@ std::optional<FastPlan> byte_level_plan(const FastParts& parts) {
   return FastPlan{.way = FastPlan::Way::kByteLevel, .nfc = nfc, .byte_level = byte_level};
 }
 
+// The bytes of a character with its prefix or suffix are more than the text has: tokens reach beyond it, and
+// only the whole pipeline has places for them.
+bool outgrows_text(const FastParts& parts) {
+  if (parts.bpe == nullptr) return false;
+  const BpeOptions& options = parts.bpe->options();
+  return options.byte_fallback && !(options.continuing_prefix.empty() && options.end_of_word.empty());
+}
+
 std::optional<FastPlan> marks_plan(const FastParts& parts) {
   using Shortcut = Normalizer::Shortcut;
+  if (outgrows_text(parts)) return std::nullopt;
   FastPlan plan{.way = FastPlan::Way::kMarks};
   if (parts.pre_tokenizer == nullptr) {
     const Shortcut shortcut = parts.normalizer == nullptr ? Shortcut::kNone : parts.normalizer->shortcut();

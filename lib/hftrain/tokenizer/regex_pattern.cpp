@@ -286,11 +286,13 @@ std::vector<Stretch> RegexPattern::find(std::string_view text) const {
     if (count < 0) throw gives_up(count, text.size());
     const PCRE2_SIZE* range = pcre2_get_ovector_pointer(data.get());
     const size_t begin = range[0], end = range[1];
+    from = end > begin ? end : end + 1;
+    while (from < text.size() && (static_cast<uint8_t>(text[from]) & 0xC0) == 0x80) ++from;
+    // As for the package, nothing is no match where the last one ended.
+    if (begin == end && end == previous && !stretches.empty()) continue;
     if (begin > previous) stretches.push_back({previous, begin, false});
     stretches.push_back({begin, end, true});
     previous = end;
-    from = end > begin ? end : end + 1;
-    while (from < text.size() && (static_cast<uint8_t>(text[from]) & 0xC0) == 0x80) ++from;
   }
   if (previous < text.size()) stretches.push_back({previous, text.size(), false});
   return stretches;

@@ -4,29 +4,42 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
+#include "hftrain/tokenizer/aligned_text.h"
+#include "hftrain/tokenizer/json_part.h"
+#include "hftrain/tokenizer/normalizers.h"
 #include "hftrain/tokenizer/tokenizer_file.h"
 
 namespace hftrain::tokenizer {
 namespace {
 
 constexpr size_t kNamed = 5;  // tokens that a sentence names
-// Classes that are looked at below: they build a pipeline of their settings, whatever the file has.
-constexpr std::array kBuilding = {"BertTokenizer", "DistilBertTokenizer", "GPT2Tokenizer", "Qwen2Tokenizer",
-                                  "LlamaTokenizer"};
+// Classes of transformers 5 that build a pipeline of their settings, whatever the file has: a BertNormalizer, …
+constexpr std::array kOfCase = {"BertTokenizer",     "DistilBertTokenizer", "ElectraTokenizer",
+                                "LayoutLMTokenizer", "LxmertTokenizer",     "MobileBertTokenizer",
+                                "SplinterTokenizer", "SqueezeBertTokenizer"};
+// … a ByteLevel …
+constexpr std::array kOfBytes = {"BartTokenizer", "CodeGenTokenizer", "DebertaTokenizer",
+                                 "GPT2Tokenizer", "LEDTokenizer",     "LongformerTokenizer",
+                                 "MvpTokenizer",  "Qwen2Tokenizer",   "RobertaTokenizer"};
+// … or a Metaspace.
+constexpr const char* kOfMarks = "LlamaTokenizer";
 
 // Parts of tokenizer.json without its vocabulary.
 struct PipelineTexts {
-  Json normalizer, pre_tokenizer;
+  Json normalizer, pre_tokenizer, added_tokens;
+  std::optional<std::string> vanishing;  // an added token that its normalizer makes nothing of
 };
 
 struct Settings {
   Json config;
   std::string tokenizer_class;  // without "Fast"
+  std::string model_type;       // of the config.json beside it; empty: there is none
   PipelineTexts pipeline;
 
   // A truth of the config; unset where it says none.
@@ -35,6 +48,20 @@ struct Settings {
     return found != config.end() && found->is_boolean() ? std::optional(found->get<bool>()) : std::nullopt;
   }
 };
+
+std::optional<std::string> vanishing_token(const JsonPart& root) {
+  const auto part = root.find("normalizer"), added = root.find("added_tokens");
+  if (!part || !added) return std::nullopt;
+  const auto normalizer = read_normalizer(*part);
+  for (const JsonPart& token : added->items()) {
+    const std::string content(token.text("content"));
+    if (content.empty() || !token.boolean("normalized", !token.boolean("special", false))) continue;
+    AlignedText text(content);
+    normalizer->normalize(text);
+    if (text.empty()) return content;
+  }
+  return std::nullopt;
+}
 
 // Its vocabulary, which may be long, is not made anything of.
 PipelineTexts pipeline_texts(const std::string& folder) {
@@ -48,6 +75,8 @@ PipelineTexts pipeline_texts(const std::string& folder) {
   };
   take("normalizer", texts.normalizer);
   take("pre_tokenizer", texts.pre_tokenizer);
+  take("added_tokens", texts.added_tokens);
+  texts.vanishing = vanishing_token(JsonPart(root, folder + "/tokenizer.json"));
   return texts;
 }
 
@@ -55,6 +84,11 @@ Json read_object(const std::string& path) {
   if (!path_exists(path)) return Json::object();
   const Json read = read_json_file(path);
   return read.is_object() ? read : Json::object();
+}
+
+std::string text_in(const Json& object, const char* key) {
+  const Json value = object.value(key, Json());
+  return value.is_string() ? value.get<std::string>() : "";
 }
 
 // The part of a pipeline with that type, which may stand in a sequence; null: there is none.
@@ -106,12 +140,48 @@ void say_missing_tokens(const Tokenizer& tokenizer, std::vector<std::string>& sa
                  join(missing, ", ") + (more ? ", …" : ""));
 }
 
-// BertTokenizer and DistilBertTokenizer make their normalizer of these keys, whatever the file has.
+// A sentence on the first flag in which a token of tokenizer_config.json is not that of tokenizer.json. That one
+// is looked for in normalised text makes a difference where there is a normalizer.
+std::optional<std::string> other_flag(const Json& token, const Json& in_file, bool normalizes) {
+  for (const std::string flag : {"lstrip", "rstrip", "single_word", "normalized"}) {
+    if ((flag == "normalized" && !normalizes) || !token.contains(flag) || !in_file.contains(flag)) continue;
+    if (token.at(flag) == in_file.at(flag)) continue;
+    return "its added_tokens_decoder gives " + token.at("content").dump() + " the " + flag + ' ' +
+           word(token.at(flag)) + ", and tokenizer.json " + word(in_file.at(flag));
+  }
+  return std::nullopt;
+}
+
+// Tokens of added_tokens_decoder take the place of the file's.
+void say_flags(const Settings& settings, std::vector<std::string>& said) {
+  const Json tokens = settings.config.value("added_tokens_decoder", Json());
+  if (!tokens.is_object()) return;
+  std::map<std::string, const Json*> in_file;
+  for (const Json& token : settings.pipeline.added_tokens) in_file[text_in(token, "content")] = &token;
+  for (const Json& token : tokens) {
+    const auto found = token.is_object() ? in_file.find(text_in(token, "content")) : in_file.end();
+    if (found == in_file.end()) continue;
+    const auto sentence = other_flag(token, *found->second, !settings.pipeline.normalizer.is_null());
+    if (sentence) return said.push_back(*sentence);  // the first says enough
+  }
+}
+
+void say_vanishing_token(const Settings& settings, std::vector<std::string>& said) {
+  const std::optional<std::string>& token = settings.pipeline.vanishing;
+  if (!token) return;
+  said.push_back("the normalizer of tokenizer.json makes nothing of its added token " + Json(*token).dump() +
+                 ", which transformers then finds between all characters of every text, and which is found "
+                 "nowhere here (it needs \"normalized\": false)");
+}
+
+void say_split_special_tokens(const Settings& settings, std::vector<std::string>& said) {
+  if (settings.truth("split_special_tokens").value_or(false))
+    said.push_back("split_special_tokens is true, and special tokens in a text are single tokens here");
+}
+
 void say_case(const Settings& settings, std::vector<std::string>& said) {
   const Json part = part_of_type(settings.pipeline.normalizer, "BertNormalizer");
-  const bool bert =
-      settings.tokenizer_class == "BertTokenizer" || settings.tokenizer_class == "DistilBertTokenizer";
-  if (!bert || part.is_null()) return;
+  if (std::ranges::count(kOfCase, settings.tokenizer_class) == 0 || part.is_null()) return;
   const bool lower = settings.truth("do_lower_case").value_or(true);
   if (part.value("lowercase", Json()) != lower)
     said.push_back(std::string("do_lower_case is ") + word(lower) + ", and the normalizer's lowercase " +
@@ -129,27 +199,34 @@ void say_case(const Settings& settings, std::vector<std::string>& said) {
 }
 
 void say_byte_level_space(const Settings& settings, std::vector<std::string>& said) {
-  constexpr std::array kClasses = {"GPT2Tokenizer", "Qwen2Tokenizer"};
   const Json part = part_of_type(settings.pipeline.pre_tokenizer, "ByteLevel");
   const bool space = settings.truth("add_prefix_space").value_or(false);
-  if (std::ranges::count(kClasses, settings.tokenizer_class) == 0 || part.is_null()) return;
+  if (std::ranges::count(kOfBytes, settings.tokenizer_class) == 0 || part.is_null()) return;
   if (part.value("add_prefix_space", Json(true)) != space)
     said.push_back(std::string("add_prefix_space is ") + word(space) + ", and the pre-tokenizer's " +
                    word(part.value("add_prefix_space", Json(true))));
 }
 
-// LlamaTokenizer of transformers 5 makes its spaces of these keys, whatever the file has.
+// Beside a model of another kind AutoTokenizer takes the file as it is, or a class that the caller looks at.
+bool builds_metaspace(const Settings& settings) {
+  if (settings.tokenizer_class != kOfMarks) return false;
+  return settings.model_type.empty() || to_lower(kOfMarks) == settings.model_type + "tokenizer";
+}
+
 void say_metaspace(const Settings& settings, std::vector<std::string>& said) {
-  if (settings.tokenizer_class != "LlamaTokenizer") return;
-  const Json part = part_of_type(settings.pipeline.pre_tokenizer, "Metaspace");
-  if (part.is_null()) {
-    if (!part_of_type(settings.pipeline.normalizer, "Prepend").is_null())
-      said.push_back(
-          "LlamaTokenizer of transformers 5 has a Metaspace in the place of the file's Prepend, and makes "
-          "other "
-          "tokens after special ones and of spaces that begin a text");
-    return;
-  }
+  if (!builds_metaspace(settings)) return;
+  const PipelineTexts& pipeline = settings.pipeline;
+  const Json part = part_of_type(pipeline.pre_tokenizer, "Metaspace");
+  const bool of_bytes = !part_of_type(pipeline.pre_tokenizer, "ByteLevel").is_null();
+  const std::string instead = std::string(kOfMarks) + " of transformers 5 has a Metaspace in the place of ";
+  if (part.is_null() && of_bytes)
+    said.push_back(
+        instead + "the file's ByteLevel when it opens a folder, and makes other tokens of nearly every text");
+  if (part.is_null() && !part_of_type(pipeline.normalizer, "Prepend").is_null())
+    said.push_back(instead +
+                   "the file's Prepend, and makes other tokens after special ones and of spaces "
+                   "that begin a text");
+  if (part.is_null()) return;
   const bool legacy = settings.truth("legacy").value_or(false);
   const bool space = settings.truth("add_prefix_space").value_or(true);
   const std::string wanted = !space ? "never" : legacy ? "always" : "first";
@@ -159,20 +236,26 @@ void say_metaspace(const Settings& settings, std::vector<std::string>& said) {
                    ", and the pre-tokenizer has " + scheme);
 }
 
+Settings read_settings_of(const std::string& folder) {
+  Settings settings;
+  settings.config = read_object(folder + "/tokenizer_config.json");
+  settings.tokenizer_class = text_in(settings.config, "tokenizer_class");
+  if (settings.tokenizer_class.ends_with("Fast"))
+    settings.tokenizer_class.resize(settings.tokenizer_class.size() - 4);
+  settings.model_type = text_in(read_object(folder + "/config.json"), "model_type");
+  settings.pipeline = pipeline_texts(folder);
+  return settings;
+}
+
 }  // namespace
 
 std::vector<std::string> unheeded_settings(const Tokenizer& tokenizer) {
   std::vector<std::string> said;
   say_missing_tokens(tokenizer, said);
-  Settings settings;
-  settings.config = read_object(tokenizer.folder() + "/tokenizer_config.json");
-  const Json name = settings.config.value("tokenizer_class", Json());
-  if (!name.is_string()) return said;
-  settings.tokenizer_class = name.get<std::string>();
-  if (settings.tokenizer_class.ends_with("Fast"))
-    settings.tokenizer_class.resize(settings.tokenizer_class.size() - 4);
-  if (std::ranges::count(kBuilding, settings.tokenizer_class) == 0) return said;
-  settings.pipeline = pipeline_texts(tokenizer.folder());
+  const Settings settings = read_settings_of(tokenizer.folder());
+  say_flags(settings, said);
+  say_vanishing_token(settings, said);
+  say_split_special_tokens(settings, said);
   say_case(settings, said);
   say_byte_level_space(settings, said);
   say_metaspace(settings, said);

@@ -1,0 +1,34 @@
+# What the tokenizers and datasets packages make of rare files.
+WHITE = "tokenizer: white space that a token has taken is not another token"
+SAID = "tokenizer: What transformers builds of tokenizer_config.json and the pipeline does not have is said"
+UNHEEDED = "lib/hftrain/tokenizer/unheeded_settings.cpp"
+
+fault("a whole number that 64 bits do not hold refuses its file", "lib/hftrain/data/json_record.cpp",
+      'if (is_number && needs_fraction(part)) text += ".0";', "if (is_number && needs_fraction(part)) text += \"\";",
+      tests=["data: A whole number that 64 bits do not hold is one, in a column that is read and in one that is not"], says=r"parsing a number|64 bits")
+
+fault("white space that a token has taken is a token again", "lib/hftrain/tokenizer/added_tokens.cpp",
+      "if (begin < end) parts.push_back", "if (begin <= end) parts.push_back", tests=[WHITE], says=r"FAILED")
+
+fault("a text that cannot be cut at its added tokens is cut", "lib/hftrain/tokenizer/added_tokens.cpp",
+      "if (begin > end) throw", "if (begin > end + text.size()) throw",
+      tests=["tokenizer: a text whose added tokens take the same white space, where the package panics, is refused"], says=r"FAILED")
+
+fault("bytes of a character with its prefix have places beyond the text", "lib/hftrain/tokenizer/fast_plan.cpp",
+      "if (outgrows_text(parts)) return std::nullopt;", "if (outgrows_text(parts) && parts.pre_tokenizer == nullptr) return std::nullopt;",
+      tests=["tokenizer: a character with its prefix has more bytes than the text, and its tokens come as in the package"], says=r"FAILED|SIG|rror")
+
+fault("a pattern that can match nothing matches behind each match", "lib/hftrain/tokenizer/regex_pattern.cpp",
+      "if (begin == end && end == previous && !stretches.empty()) continue;", "",
+      tests=["tokenizer: a pattern that can match nothing matches nothing right behind a match no more"], says=r"matches\(")
+
+fault("a Metaspace in the place of a ByteLevel is not told", UNHEEDED,
+      "if (part.is_null() && of_bytes)", "if (!part.is_null() && of_bytes)", tests=[SAID], says=r"ByteLevel")
+
+fault("flags of tokens that only tokenizer_config.json has are passed over", UNHEEDED,
+      "if (token.at(flag) == in_file.at(flag)) continue;", "if (token.at(flag) != in_file.at(flag)) continue;",
+      tests=["tokenizer: Special tokens that transformers looks for in another way are said, whatever the class"], says=r"rstrip")
+
+fault("a token that its normalizer makes nothing of is not told", UNHEEDED,
+      "if (text.empty()) return content;", "if (text.empty()) return std::nullopt;",
+      tests=["tokenizer: An added token that the normalizer makes nothing of is said, with what it needs"], says=r"size\(\) == 1")
