@@ -8,6 +8,7 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
+#include "hftrain/base/named_path.h"
 #include "hftrain/base/text.h"
 #include "hftrain/data/data_files.h"
 #include "hftrain/data/image_collator.h"
@@ -59,6 +60,7 @@ ResumeDecision resume_from_trainers(const std::string& folder) {
 
 ResumeDecision resume_from_folder(const Inputs& inputs, const std::string& named) {
   const std::string folder = std::filesystem::absolute(named).lexically_normal().string();
+  refuse_no_folder(folder, inputs.parsed.origins.describe("resume_from_checkpoint"));
   if (!path_exists(folder)) {
     throw Error(ExitCode::kData, "there is no checkpoint to resume from at " + folder)
         .where(inputs.parsed.origins.describe("resume_from_checkpoint"))

@@ -91,6 +91,22 @@ TEST_CASE("a checkpoint in the folder that is moved aside is refused, by whateve
   CHECK_REFUSED(decide(folder / "runs/alias", checkpoint), "adapter is not that of this run");
 }
 
+TEST_CASE("what is named to resume from and is a file, or cannot be looked at, is told as that") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = trainers_checkpoint(folder / "run/checkpoint-4", true, "1");
+  std::filesystem::create_symlink("circle", folder / "circle");
+  Inputs inputs;
+  inputs.output_dir = folder / "out";
+  plan::RunPlan plan;
+  plan.do_train = true;
+  const auto decide = [&](const std::string& named) {
+    inputs.parsed.arguments.saving.resume_from_checkpoint = named;
+    return decide_resume(inputs, plan);
+  };
+  CHECK_REFUSED(decide(checkpoint + "/trainer_state.json"), "name the folder that it lies in: " + checkpoint);
+  CHECK_REFUSED(decide(folder / "circle"), "a path cannot be looked at");
+}
+
 TEST_CASE(
     "a checkpoint's adapter is that of the run in whatever order and under whichever names its modules "
     "stand") {
