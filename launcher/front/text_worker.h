@@ -47,6 +47,7 @@ class TextWorker {
   std::string waiting_;            // that the worker has not taken yet
   std::string held_;               // of the control descriptor: a line that is not complete
   std::deque<std::string> lines_;  // that nobody has looked at
+  bool heard_ = false;             // whether it has said anything
   std::string errors_;             // the end of what it wrote to its standard error
 };
 
