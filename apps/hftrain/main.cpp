@@ -136,9 +136,9 @@ void hide_secrets(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   open_missing_standard_streams();
-  ::signal(
-      SIGXFSZ,
-      SIG_IGN);  // writing beyond the limit on the size of files then says so; programs that are started have it anew
+  // Writing beyond the limit on the size of files then says what is wrong. Programs that are started have it as before
+  // (launcher/process/child_process.cpp).
+  ::signal(SIGXFSZ, SIG_IGN);
   hftrain::install_crash_report();
   std::ios::sync_with_stdio(false);
   hftrain::launcher::raise_descriptor_limit();
