@@ -78,3 +78,13 @@ fault("a file to resume from is a folder that cannot be listed",
       "launcher/front/output_stage.cpp", '  refuse_no_folder(folder, inputs.parsed.origins.describe("resume_from_checkpoint"));\n', "",
       tests=["front: what is named to resume from and is a file, or cannot be looked at, is told as that"],
       says=r"name the folder that it lies in|cannot be looked at")
+
+fault("a link that runs lie behind is moved aside, and not what it leads to",
+      "lib/hftrain/storage/run_directory.cpp", "if (!fs::is_symlink(plain, failed)) return plain.string();", "if (failed || !plain.empty()) return plain.string();",
+      tests=["storage: where the output folder is a link, what it leads to steps aside, and new runs lie there, too"],
+      says=r"moved == |is_symlink")
+
+fault("what a link to the output folder hides is moved from under the run",
+      "launcher/front/output_stage.cpp", "fs::path place = fs::weakly_canonical(folder, error);", "fs::path place = fs::weakly_canonical(folder.parent_path(), error) / folder.filename();",
+      tests=["front: a checkpoint in the folder that is moved aside is refused, by whatever links it is named"],
+      says=r"lies in the folder that is moved aside")
