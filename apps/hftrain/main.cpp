@@ -1,5 +1,6 @@
 // hftrain, the front program: finds the command, runs it, reports an error once.
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -135,6 +136,9 @@ void hide_secrets(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   open_missing_standard_streams();
+  // Writing beyond the limit on the size of files then says what is wrong. Programs that are started have it as before
+  // (launcher/process/child_process.cpp).
+  ::signal(SIGXFSZ, SIG_IGN);
   hftrain::install_crash_report();
   std::ios::sync_with_stdio(false);
   hftrain::launcher::raise_descriptor_limit();

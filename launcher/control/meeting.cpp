@@ -100,6 +100,7 @@ class Gatherer {
     } catch (const Error& error) {
       // Whatever the others have to say meanwhile, this is where the user looks first.
       const Error& why = spec_.failure ? *spec_.failure : error;
+      if (spec_.before_refusal) spec_.before_refusal(why);
       hub_->refuse_all(why);
       throw why;
     }

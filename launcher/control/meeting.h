@@ -24,6 +24,8 @@ struct MeetingSpec {
   std::string secret;            // of the job (job_secret.h); empty: the user gave none
   Introduction introduction;     // of this agent; where it is and where it answers are filled in here
   std::optional<Error> failure;  // why this agent cannot take part: it comes to say so, for kTellSeconds
+  std::function<void(const Error&)> before_refusal =
+      {};  // of agent 0: hears why the job ends before the others do
   double collective_timeout_seconds = 1800;
   double notice_seconds = 10;
 };

@@ -81,13 +81,13 @@ std::set<std::string> names_of(const std::vector<ExportedTensor>& tensors) {
 
 storage::ExportResult merge_adapter(const std::string& folder, const std::string& target,
                                     int64_t max_shard_bytes, const std::optional<std::string>& revision,
-                                    const Environment& environment) {
+                                    const Environment& environment, const std::function<void()>& between) {
   require_adapter(folder);
   AdapterWeights adapter(folder);
   const std::string base_folder = folder_of_base(adapter, folder, revision, environment);
   const StoredWeights base(base_folder);
   take_names(adapter, base_folder);
-  storage::ExportOptions options{.max_shard_bytes = max_shard_bytes, .over = folder};
+  storage::ExportOptions options{.max_shard_bytes = max_shard_bytes, .over = folder, .between = between};
   if (auto tensors = merged_by_names(base, adapter)) {
     options.tensors = std::move(*tensors);
   } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,10 +16,10 @@ namespace hftrain::front {
 // folder that from_pretrained opens, with the tokenizer of the adapter's folder where it has one. Numbers are computed
 // in float32 and stored in the base model's dtypes. `folder` is an adapter's, a checkpoint or a final folder; `revision`
 // of a base in the hub cache wins over the adapter's. Errors carry exit code 4: no adapter, no base model, an adapter
-// that does not fit it, a damaged file; and 2: a revision of a base that is a folder.
+// that does not fit it, a damaged file; and 2: a revision of a base that is a folder. `between` is that of ExportOptions.
 storage::ExportResult merge_adapter(const std::string& folder, const std::string& target,
                                     int64_t max_shard_bytes, const std::optional<std::string>& revision,
-                                    const Environment& environment);
+                                    const Environment& environment, const std::function<void()>& between);
 
 // Keys of its adapter_config.json that nothing here reads.
 std::vector<std::string> unknown_keys_of_adapter(const std::string& folder);

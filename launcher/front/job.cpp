@@ -78,13 +78,14 @@ Error another_checkpoint(const std::string& from, const CheckpointMark& own, con
 }  // namespace
 
 Job::Job(const CommandContext& context, Inputs& inputs, const launcher::Membership& membership,
-         reporting::Console& console)
-    : inputs_(inputs), console_(console) {
+         reporting::Console& console, Say say)
+    : inputs_(inputs), console_(console), say_(std::move(say)) {
   if (membership.agents == 1) return;
   signals_ = std::make_unique<launcher::StopSignals>(inputs.parsed.arguments.launch.signals_to_handle);
   exchange_ = launcher::make_address_exchange(membership, context.program, context.environment);
   const launcher::NoticeSink notice = [&console](const std::string& text) { show_notice(text, console); };
   launcher::MeetingSpec spec = meeting_spec(context, inputs, membership, exchange_.get());
+  spec.before_refusal = say_;
   launcher::Gathering gathering = launcher::gather_agents(std::move(spec), *signals_, notice);
   hub_ = std::move(gathering.hub);
   answer_port_ = std::move(gathering.answer_port);
@@ -243,7 +244,9 @@ void Job::end(ExitCode code, const std::string& line, const Json& summary) {
 }
 
 void Job::refuse(const Error& error) {
-  if (!alone()) hub_->refuse_all(error);
+  if (alone()) return;
+  say_(error);
+  hub_->refuse_all(error);
 }
 
 int port_of_plan(int port, reporting::Console& console) {

@@ -27,10 +27,12 @@ namespace hftrain::front {
 
 class Job {
  public:
+  // Tells the user why there is no run, before the others hear of it and end: mpirun then ends this program, too, and soon.
+  using Say = std::function<void(const Error&)>;
   // Meets the others, if there are any; what they report goes to inputs.agents. Throws an Error when the job
   // cannot begin; all that have come know it then.
   Job(const CommandContext& context, Inputs& inputs, const launcher::Membership& membership,
-      reporting::Console& console);
+      reporting::Console& console, Say say);
 
   bool alone() const { return hub_ == nullptr; }
 
@@ -69,6 +71,7 @@ class Job {
 
   const Inputs& inputs_;
   reporting::Console& console_;
+  Say say_;
   std::unique_ptr<launcher::StopSignals> signals_;  // of a job of several, until workers run
   std::unique_ptr<launcher::AddressExchange> exchange_;
   std::vector<launcher::Introduction> introductions_;  // by agent; until the network was checked

@@ -8,6 +8,7 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
+#include "hftrain/base/named_path.h"
 #include "hftrain/base/text.h"
 #include "hftrain/data/data_files.h"
 #include "hftrain/data/image_collator.h"
@@ -59,6 +60,7 @@ ResumeDecision resume_from_trainers(const std::string& folder) {
 
 ResumeDecision resume_from_folder(const Inputs& inputs, const std::string& named) {
   const std::string folder = std::filesystem::absolute(named).lexically_normal().string();
+  refuse_no_folder(folder, inputs.parsed.origins.describe("resume_from_checkpoint"));
   if (!path_exists(folder)) {
     throw Error(ExitCode::kData, "there is no checkpoint to resume from at " + folder)
         .where(inputs.parsed.origins.describe("resume_from_checkpoint"))
@@ -163,13 +165,13 @@ std::string what_becomes_of_others(const std::string& output_dir, const OutputSt
               : "");
 }
 
-// Whether `named` leads to something else, or nowhere, once `folder` has moved: it ends in it, or follows a link that is in
-// it, or that it is (where the folder is a link, that alone is moved). As the system goes, name by name.
+// Whether `named` leads to something else, or nowhere, once `folder` has moved (where that is a link, what it leads to): it
+// ends in it, or follows a link that is in it. As the system goes, name by name.
 bool lies_in(const std::string& named, const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   constexpr int kMostLinks = 40;
   std::error_code error;
-  fs::path place = fs::weakly_canonical(folder.parent_path(), error) / folder.filename();
+  fs::path place = fs::weakly_canonical(folder, error);
   if (error) place = folder;
   const auto inside = [&](const fs::path& path) {
     return (path / "").string().starts_with((place / "").string());

@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "hftrain/base/printable.h"
+#include "hftrain/base/text.h"
 #include "launcher/front/stoppable_lines.h"
 #include "launcher/process/memory_events.h"
+#include "launcher/supervision/failure_report.h"
 
 namespace hftrain::front {
 namespace {
@@ -77,6 +79,7 @@ void TextWorker::read_errors() {
 void TextWorker::read_control() {
   if (control_) take(control_, held_);
   for (size_t end = 0; (end = held_.find('\n')) != std::string::npos;) {
+    heard_ = true;
     lines_.push_back(held_.substr(0, end));
     held_.erase(0, end + 1);
   }
@@ -92,12 +95,18 @@ void TextWorker::throw_lost() {
         .where("hftrain-worker")
         .why("the kernel killed the worker")
         .hint("a smaller --batch_size or model, fewer beams, or --dtype bfloat16");
+  const std::string last_words = printable(trim(errors_), Lines::kMany);
+  constexpr int kOfTheLoader = 127;
+  if (status.code == kOfTheLoader && !heard_) {
+    const Diagnostic told = launcher::explain_not_loaded(split(last_words, '\n'), {});
+    throw Error(ExitCode::kEnvironment, told.what).where("hftrain-worker").why(told.why).hint(told.hint);
+  }
   const std::string how = status.signal != 0 ? "it was ended by signal " + std::to_string(status.signal) +
                                                    " (SIG" + std::string(::sigabbrev_np(status.signal)) + ')'
                                              : "it ended with exit code " + std::to_string(status.code);
   throw Error(ExitCode::kWorkerLost, "the worker was lost while generating")
       .where("hftrain-worker")
-      .why(errors_.empty() ? how : how + "; its last words: " + printable(errors_, Lines::kMany))
+      .why(last_words.empty() ? how : how + "; its last words: " + last_words)
       .hint("`hftrain doctor` shows what is installed");
 }
 

@@ -22,7 +22,7 @@ class TextWorker {
 
   using TokenSink = std::function<void(size_t prompt, int64_t id)>;
   // Waits for the texts. `tokens`, which may be empty, gets them as they are chosen. Errors: those of the worker, one that
-  // is lost (9), memory (5, 6), a stop signal (130, 143); after any the worker is not to be used.
+  // is lost (9) or could not be loaded (3), memory (5, 6), a stop signal (130, 143); after any the worker is not to be used.
   generation::Texts write(const generation::TextRequest& request, const TokenSink& tokens = {});
   // That the worker has been generating so far, without opening the model.
   double seconds() const { return seconds_; }
@@ -47,6 +47,7 @@ class TextWorker {
   std::string waiting_;            // that the worker has not taken yet
   std::string held_;               // of the control descriptor: a line that is not complete
   std::deque<std::string> lines_;  // that nobody has looked at
+  bool heard_ = false;             // whether it has said anything
   std::string errors_;             // the end of what it wrote to its standard error
 };
 

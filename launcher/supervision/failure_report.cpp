@@ -145,21 +145,6 @@ Diagnostic explain_hang(size_t index, const JobRecord& job, Diagnostic report) {
   return report;
 }
 
-// What the system's loader said: "PROGRAM: error while loading shared libraries: libtorch.so: cannot open …".
-Diagnostic explain_not_loaded(const std::vector<std::string>& lines, Diagnostic report) {
-  report.what = "hftrain-worker could not be loaded";
-  report.why = "the system's loader ended it before its first line";
-  for (const std::string& line : lines) {
-    const size_t begin = std::min(line.find(": error while loading"), line.find(": symbol lookup error"));
-    if (begin != std::string::npos) report.why = line.substr(begin + 2);
-  }
-  report.hint =
-      "`hftrain doctor` shows which libraries are found; an installed hftrain takes `hftrain-libtorch "
-      "fetch`, a "
-      "checkout scripts/setup";
-  return report;
-}
-
 Diagnostic explain(const JobRecord& job, const Verdict& verdict, const ReportFacts& facts) {
   const WorkerRecord& worker = job.workers[*verdict.culprit];
   Diagnostic report;
@@ -242,6 +227,21 @@ std::vector<std::string> stack_of(const JobRecord& job, const Verdict& verdict) 
 }
 
 }  // namespace
+
+// What the system's loader said: "PROGRAM: error while loading shared libraries: libtorch.so: cannot open …".
+Diagnostic explain_not_loaded(const std::vector<std::string>& lines, Diagnostic report) {
+  report.what = "hftrain-worker could not be loaded";
+  report.why = "the system's loader ended it before its first line";
+  for (const std::string& line : lines) {
+    const size_t begin = std::min(line.find(": error while loading"), line.find(": symbol lookup error"));
+    if (begin != std::string::npos) report.why = line.substr(begin + 2);
+  }
+  report.hint =
+      "`hftrain doctor` shows which libraries are found; an installed hftrain takes `hftrain-libtorch "
+      "fetch`, a "
+      "checkout scripts/setup";
+  return report;
+}
 
 std::string describe_end(const WorkerRecord& worker) {
   if (!worker.status && !worker.lost.empty()) return "went with " + worker.node;

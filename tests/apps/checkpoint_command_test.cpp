@@ -1,4 +1,5 @@
 // The built program, driven from a shell: hftrain checkpoint.
+#include <signal.h>
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -55,6 +56,12 @@ TEST_CASE("checkpoint inspect of what is no model says what is wrong, and what t
   const TemporaryDirectory folder;
   const std::string empty = folder / "empty", gone = folder / "gone";
   std::filesystem::create_directory(empty);
+  std::filesystem::create_symlink("circle", folder / "circle");
+  for (const char* action : {"inspect ", "verify "}) {
+    const Outcome hidden = run_checkpoint(folder, action + folder / "circle");
+    CHECK(hidden.exit_code == 4);
+    CHECK_THAT(hidden.err, Catch::Contains("a path cannot be looked at") && Catch::Contains("try: "));
+  }
   for (const auto& [path, why] :
        {std::pair(gone, "the folder does not exist"), std::pair(empty, "it has neither")}) {
     const Outcome outcome = run_checkpoint(folder, "inspect " + path);
@@ -157,6 +164,36 @@ TEST_CASE("checkpoint refuses what it does not understand", "[process]") {
     REQUIRE(found != std::string::npos);
     CHECK(found > last);
     last = found;
+  }
+}
+
+TEST_CASE("an export that a signal stops leaves nothing of what it wrote", "[process]") {
+  const TemporaryDirectory folder;
+  constexpr int64_t kNumbers = int64_t{64} << 20;  // takes long enough to be stopped
+  std::filesystem::create_directories(folder / "model");
+  std::ofstream(folder / "model/config.json") << "{}";
+  const std::string bytes = std::to_string(4 * kNumbers);
+  std::string header = R"({"w":{"dtype":"F32","shape":[)" + std::to_string(kNumbers) +
+                       R"(],"data_offsets":[0,)" + bytes + "]}}";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  const auto length = static_cast<uint64_t>(header.size());
+  std::ofstream(folder / "model/model.safetensors", std::ios::binary)
+      .write(reinterpret_cast<const char*>(&length), sizeof length)
+      .write(header.data(), static_cast<std::streamsize>(header.size()));
+  std::filesystem::resize_file(folder / "model/model.safetensors", 8 + length + 4 * kNumbers);
+  const auto writes = [&] {
+    for (const auto& item : std::filesystem::directory_iterator(folder.path())) {
+      if (item.path().filename().string().starts_with("out.tmp-")) return true;
+    }
+    return false;
+  };
+  for (const auto& [signal, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+    testing::Program program({kProgram, "checkpoint", "export", folder / "model", folder / "out"});
+    REQUIRE(program.wait_until(writes));
+    program.child().send(signal);
+    CHECK(program.finish() == code);
+    CHECK_THAT(program.err(), Catch::Contains("where: writing " + folder / "out"));
+    CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
   }
 }
 

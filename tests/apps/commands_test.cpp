@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -327,6 +328,27 @@ TEST_CASE("the front program raises its limit of descriptors", "[process]") {
   const WaitingProgram waiting("ulimit -S -n 100 && ulimit -H -n 1000 && ");
   const std::string limits = read_file("/proc/" + std::to_string(waiting.program->child().pid()) + "/limits");
   CHECK(std::regex_search(limits, std::regex("Max open files +1000 +1000 ")));
+}
+
+TEST_CASE("a limit on the size of files is an error of the command that meets it, not its end", "[process]") {
+  const testing::TemporaryDirectory folder;
+  Program program(
+      {"/bin/sh", "-c",
+       "ulimit -f 8 && cd " + folder.path() + " && exec " + kProgram + " sample-data text texts.txt"});
+  CHECK(program.finish() == 7);
+  CHECK_THAT(program.err(), Catch::Contains("File too large") && Catch::Contains("(ulimit -f)"));
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("a current folder that is gone is told as that", "[process]") {
+  const testing::TemporaryDirectory folder;
+  Program program({"/bin/sh", "-c",
+                   "mkdir " + folder / "gone && cd " + folder / "gone && rmdir ../gone && exec " + kProgram +
+                       " report run"});
+  CHECK(program.finish() == 3);
+  CHECK_THAT(program.err(), Catch::Contains("error: the current folder is gone\n  where: ") &&
+                                Catch::Contains("\n  why: ") &&
+                                Catch::Contains("\n  try: cd to one that exists"));
 }
 
 }  // namespace hftrain

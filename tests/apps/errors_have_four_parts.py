@@ -97,7 +97,7 @@ def commands(fixture):
         (4, ["checkpoint", "inspect", folder], "not a valid safetensors file"),
         (4, ["checkpoint", "export", absent, absent + "-out"], "not a model folder or checkpoint"),
         (4, ["checkpoint", "merge", absent, absent + "-out"], "the folder holds no adapter"),
-        (4, ["checkpoint", "verify", file], "not a folder"),
+        (4, ["checkpoint", "verify", file], "a file is named where a folder is meant"),
         (2, ["checkpoint", "verify"], "DIR is missing"),
         (2, ["explain", "no_such_flag_at_all"], "unknown flag no_such_flag_at_all"),
         (2, ["report", absent], "no such folder"),

@@ -461,6 +461,22 @@ def a_signal_is_heard_while_the_worker_does_not_read(writer, place):
     interrupted(process)
 
 
+def a_worker_that_cannot_be_loaded_is_told(writer, place):
+    # The program once more, beside workers that the system's loader ends.
+    program, worker = (os.path.join(place, "bin", name) for name in ("hftrain", "hftrain-worker"))
+    os.mkdir(os.path.dirname(program))
+    os.symlink(os.path.join(os.path.dirname(os.path.dirname(HFTRAIN)), "lib"), os.path.join(place, "lib"))
+    shutil.copy(HFTRAIN, program)
+    loader = "error while loading shared libraries: libtorch_cpu.so: cannot open shared object file"
+    for words, code, says in ((f"echo \"$0: {loader}\" >&2; exit 127", 3, ("error: hftrain-worker could not be loaded\n  where: hftrain-worker\n", f"why: {loader}\n", "try: `hftrain doctor`")),
+                              ("echo bye >&2; exit 126", 9, ("the worker was lost while generating", "its last words: bye\n"))):
+        with open(worker, "w") as file:
+            file.write(f"#!/bin/sh\n{words}\n")
+        os.chmod(worker, 0o755)
+        ended = subprocess.run([program, *writer.words("--prompt", "the old")], env=writer.environment, text=True, capture_output=True, timeout=PATIENCE)
+        expect(ended.returncode == code and all(each in ended.stderr for each in says), f"{code}, {says}", f"{ended.returncode}\n{ended.stderr}")
+
+
 def interrupted(process):
     process.send_signal(signal.SIGINT)
     try:
@@ -508,7 +524,7 @@ SCENARIOS = [prompts_come_from_words_files_and_pipes, settings_of_the_folder_cou
              a_character_of_several_tokens_is_shown_whole, a_chat_follows_the_template, mistakes_are_told, settings_that_do_nothing_are_told,
              a_variable_of_threads_that_holds_no_number_is_told, signals_end_it, a_pipe_that_stays_open_gets_its_answers,
              old_folders_keep_settings_in_config_json, a_signal_is_heard_while_the_worker_does_not_read,
-             a_signal_is_heard_while_nobody_reads,
+             a_signal_is_heard_while_nobody_reads, a_worker_that_cannot_be_loaded_is_told,
              the_commands_of_the_page_work]
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import re
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -119,6 +120,18 @@ def mistakes_lose_nothing(fixture, folder):
     report(fixture, output, folder=folder)
     expect(os.stat(os.path.join(folder, "report.html")).st_mode & 0o077 == 0, "secrets stay the owner's", "")
     report(fixture, output, folder=folder)  # its own page is made anew
+    pipe, link = os.path.join(folder, "pipe"), os.path.join(folder, "link.html")
+    os.mkfifo(pipe)
+    os.symlink("behind.html", link)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        report(fixture, output, "--output", "pipe", folder=folder)
+        # A reader of a pipe that is gone would wait for ever.
+        stays = stat.S_ISFIFO(os.lstat(pipe).st_mode)
+        if not stays:
+            reader.kill()
+        expect(stays and reader.stdout.read().startswith(b"<!DOCTYPE html>"), "a pipe is written to, and stays one", "")
+    report(fixture, output, "--output", "link.html", folder=folder)
+    expect(os.path.islink(link) and os.path.isfile(os.path.join(folder, "behind.html")), "a link stays", os.listdir(folder))
 
 
 def fetch(address, path="", host=None):

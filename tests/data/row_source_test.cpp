@@ -288,6 +288,21 @@ TEST_CASE("Globs are sorted, several files follow one another and formats may di
   CHECK(read_rows(folder / "[x].txt") == Rows{"literal"});
 }
 
+TEST_CASE("data files that the system refuses to look for are told as that, under a pattern, too") {
+  const TemporaryDirectory folder;
+  std::filesystem::create_symlink("circle", folder / "circle");
+  for (const std::string& name : {folder / "circle/a.txt", folder / "circle/*.txt"}) {
+    try {
+      hftrain::data::find_data_files({name}, Split::kTrain);
+      FAIL("nothing was thrown");
+    } catch (const hftrain::Error& error) {
+      CHECK(error.code() == hftrain::ExitCode::kData);
+      CHECK_THAT(error.render(), Catch::Contains("a path cannot be looked at\n  where: " + name + '\n') &&
+                                     Catch::Contains("symbolic links"));
+    }
+  }
+}
+
 TEST_CASE("Files that cannot be data are refused by name") {
   const TemporaryDirectory folder;
   const auto refuse = [&](const std::vector<std::string>& patterns, ExitCode code) {

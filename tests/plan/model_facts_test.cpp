@@ -157,6 +157,17 @@ TEST_CASE("a model that is nowhere names the command that would fetch it") {
   CHECK(contains(by_flag, "`hftrain fetch org/absent --revision v2 --cache_dir /flag`"));
   arguments.model.model_name_or_path = "/no/such/folder";
   CHECK(contains(error_of(arguments).render(), "the folder does not exist"));
+  const TemporaryDirectory folder;
+  std::filesystem::create_symlink("circle", folder / "circle");
+  arguments.model.model_name_or_path = folder / "circle";
+  CHECK(contains(error_of(arguments).render(), "a path cannot be looked at"));
+  std::filesystem::create_symlink("models--org--absent", folder / "models--org--absent");
+  arguments.model.model_name_or_path = "org/absent";
+  arguments.model.cache_dir = folder.path();
+  CHECK(contains(error_of(arguments).render(), "a path cannot be looked at"));
+  write_file_atomically(folder / "model/config.json", "{}");
+  arguments.model.model_name_or_path = folder / "model/config.json";
+  CHECK(contains(error_of(arguments).render(), "name the folder that it lies in: " + folder / "model"));
 }
 
 TEST_CASE("an empty generation config is told, and not taken for none") {

@@ -119,6 +119,10 @@ TEST_CASE("what is no run is refused, what is damaged is named", "[report]") {
   create_directories(folder / "empty");
   CHECK(usage_error(folder / "empty") == "there is no run in this folder");
   CHECK(usage_error(folder / "missing") == "no such folder");
+  std::filesystem::create_symlink("circle", folder / "circle");
+  CHECK(usage_error(folder / "circle") == "a path cannot be looked at");
+  write_file_atomically(folder / "file", "");
+  CHECK(usage_error(folder / "file") == "a file is named where a folder is meant");
   write_file_atomically(folder / "a/hftrain/plan.json", "{\"x\": ");
   try {
     read_run(folder / "a");

@@ -1,5 +1,6 @@
 #include "hftrain/storage/model_export.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
@@ -142,6 +143,26 @@ TEST_CASE("an export that fails leaves nothing", "[storage]") {
     FaultInjectingFileSystem files(FaultInjectingFileSystem::Trouble::kDiskFull, k);
     CHECK_REFUSED(export_model(files, checkpoint, folder / "out", {.max_shard_bytes = 1000}),
                   "No space left on device");
+    CHECK(names_in(folder.path()) == std::vector<std::string>{"checkpoint-7", "whole"});
+  }
+}
+
+TEST_CASE("an export that is to stop leaves nothing, wherever it has come to", "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = make_checkpoint(folder.path());
+  PosixFileSystem files;
+  std::atomic<int> asked = 0;
+  export_model(files, checkpoint, folder / "whole", {.max_shard_bytes = 16, .between = [&] { ++asked; }});
+  const auto verified = static_cast<int>(model_companion_files(checkpoint).size()) + 1;
+  REQUIRE(asked == verified + 3 + 1);  // before each tensor, and before the folder gets its name
+  for (int k = 1; k <= asked; ++k) {
+    std::atomic<int> left = k;
+    const auto between = [&] {
+      if (--left == 0) throw Error(ExitCode::kTerminated, "asked to stop");
+    };
+    CHECK_REFUSED(
+        export_model(files, checkpoint, folder / "out", {.max_shard_bytes = 16, .between = between}),
+        "asked to stop");
     CHECK(names_in(folder.path()) == std::vector<std::string>{"checkpoint-7", "whole"});
   }
 }

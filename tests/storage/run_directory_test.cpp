@@ -250,6 +250,26 @@ TEST_CASE("an old run steps aside under a free name", "[storage]") {
   CHECK(std::filesystem::is_empty(output + ".old-1"));
 }
 
+TEST_CASE("where the output folder is a link, what it leads to steps aside, and new runs lie there, too",
+          "[storage]") {
+  const TemporaryDirectory folder;
+  std::filesystem::create_directories(folder / "scratch/run");
+  std::filesystem::create_directory_symlink("scratch/run", folder / "out");
+  RunLock lock(folder / "out");
+  commit(folder / "out", 1);
+  const std::string moved = move_run_aside(folder / "out/", lock);
+  CHECK(moved == std::filesystem::canonical(folder / "scratch").string() + "/run.old-1");
+  CHECK(list_checkpoints(moved).size() == 1);
+  CHECK(std::filesystem::is_symlink(folder / "out"));
+  CHECK(names_below(folder / "scratch/run") == std::vector<std::string>{"hftrain", "hftrain/lock"});
+  CHECK(lock.is_in_place());
+  CHECK_REFUSED(RunLock(folder / "out"), "another run is using the output folder");
+  CHECK(move_run_back(folder / "out", moved, lock));
+  CHECK(list_checkpoints(folder / "scratch/run").size() == 1);
+  CHECK_FALSE(path_exists(moved));
+  CHECK(std::filesystem::is_symlink(folder / "out"));
+}
+
 TEST_CASE("an old run comes back to its place while nothing but a start is there", "[storage]") {
   const TemporaryDirectory folder;
   const std::string output = folder / "out";
@@ -304,13 +324,14 @@ TEST_CASE("an old run steps aside and comes back where a file system only rename
   };
   const char told = told_by_child([&] {
     if (!let_fail(SYS_renameat2, EINVAL)) return 's';
-    return there_and_back(output, output + ".old-2") && there_and_back(link, link + ".old-1") ? 'y' : 'n';
+    return there_and_back(output, output + ".old-2") && there_and_back(link, folder / "real.old-1") ? 'y'
+                                                                                                    : 'n';
   });
   if (told == 's') HFTRAIN_SKIP("a system that lets a process filter its calls (seccomp)");
   CHECK(told == 'y');
   CHECK(std::filesystem::is_empty(output + ".old-1"));
   CHECK_FALSE(path_exists(output + ".old-2"));
-  CHECK_FALSE(path_exists(link + ".old-1"));
+  CHECK_FALSE(path_exists(folder / "real.old-1"));
   CHECK(std::filesystem::is_symlink(link));
   for (const std::string& name : {output, link}) CHECK(list_checkpoints(name).size() == 1);
 }

@@ -10,6 +10,7 @@
 #include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/named_path.h"
 #include "hftrain/base/text.h"
 #include "hftrain/interchange/others_summary.h"
 #include "hftrain/interchange/trainer_folder.h"
@@ -19,6 +20,8 @@
 #include "hftrain/storage/model_folder.h"
 #include "hftrain/storage/stored_weights.h"
 #include "launcher/front/adapter_merge.h"
+#include "launcher/front/stop_flag.h"
+#include "launcher/front/stoppable_lines.h"
 
 namespace hftrain::app {
 namespace {
@@ -98,8 +101,9 @@ std::string what_is_beside(const std::string& folder) {
 }
 
 ExitCode verify(const std::string& folder, std::ostream& out) {
+  refuse_no_folder(folder, folder);
   if (!is_folder(folder))
-    throw Error(ExitCode::kData, path_exists(folder) ? "not a folder" : "no such folder")
+    throw Error(ExitCode::kData, "no such folder")
         .where(folder.empty() ? "DIR" : folder)
         .why("a checkpoint is verified by the manifest in its folder")
         .hint(what_is_beside(folder));
@@ -124,6 +128,11 @@ ExitCode inspect(const CheckpointRequest& request, std::ostream& out) {
   return ExitCode::kDone;
 }
 
+// What was written is removed then.
+void end_if_stopped(const front::StopFlag& stop, const std::string& out) {
+  if (stop.is_set()) throw front::stopped_by(front::first_stop_signal(), "writing " + out);
+}
+
 ExitCode export_folder(const CheckpointRequest& request, std::ostream& out) {
   storage::PosixFileSystem files;
   const int64_t most = shard_size(request.max_shard_size);
@@ -131,10 +140,13 @@ ExitCode export_folder(const CheckpointRequest& request, std::ostream& out) {
   std::optional<storage::StoredWeights> parts;
   if (interchange::is_in_parts(request.folder) && !storage::holds_adapter_alone(request.folder))
     parts.emplace(interchange::open_saved_weights(request.folder));
-  const storage::ExportResult result = storage::export_model(files, request.folder, request.out,
-                                                             {.max_shard_bytes = most,
-                                                              .over = described ? "" : request.model,
-                                                              .weights = parts ? &*parts : nullptr});
+  const front::StopFlag stop;
+  const storage::ExportResult result =
+      storage::export_model(files, request.folder, request.out,
+                            {.max_shard_bytes = most,
+                             .over = described ? "" : request.model,
+                             .weights = parts ? &*parts : nullptr,
+                             .between = [&] { end_if_stopped(stop, request.out); }});
   out << request.out << ": " << result.tensors << " tensors, " << format_bytes(result.bytes) << " in "
       << result.files << " files\n";
   return ExitCode::kDone;
@@ -142,8 +154,10 @@ ExitCode export_folder(const CheckpointRequest& request, std::ostream& out) {
 
 ExitCode merge(const CheckpointRequest& request, const CommandContext& context) {
   const auto revision = request.revision.empty() ? std::nullopt : std::optional(request.revision);
-  const storage::ExportResult result = front::merge_adapter(
-      request.folder, request.out, shard_size(request.max_shard_size), revision, context.environment);
+  const front::StopFlag stop;
+  const storage::ExportResult result =
+      front::merge_adapter(request.folder, request.out, shard_size(request.max_shard_size), revision,
+                           context.environment, [&] { end_if_stopped(stop, request.out); });
   context.out << request.out << ": " << result.tensors << " tensors, " << format_bytes(result.bytes) << " in "
               << result.files << " files\n";
   for (const std::string& key : front::unknown_keys_of_adapter(request.folder))

@@ -10,7 +10,7 @@
 #include "command_options.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
-#include "hftrain/base/new_file.h"
+#include "hftrain/base/named_path.h"
 #include "hftrain/base/whole_number.h"
 #include "hftrain/report/page.h"
 #include "hftrain/report/page_server.h"
@@ -113,7 +113,7 @@ void write_page(const CommandContext& context, const ReportRequest& request) {
   }
   const std::string path = request.output.empty() ? kDefaultOutput : request.output;
   if (request.output.empty() && path_exists(path) && !report::is_page(read_file(path))) throw not_ours(path);
-  write_file_atomically(path, page, is_private(runs) ? FileAccess::kPrivate : FileAccess::kShared);
+  write_named_file(path, page, is_private(runs) ? FileAccess::kPrivate : FileAccess::kShared);
   context.out << path << '\n';
 }
 

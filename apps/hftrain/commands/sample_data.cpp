@@ -7,6 +7,7 @@
 #include "command_options.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/named_path.h"
 #include "hftrain/base/text.h"
 #include "hftrain/data/sample_classes.h"
 #include "hftrain/data/sample_images.h"
@@ -101,13 +102,15 @@ struct SampleFlags {
 };
 
 void put_sample(const std::string& path, const std::string& bytes) {
-  if (path_exists(path) && read_file(path) != bytes) {
+  std::error_code ignored;
+  const bool holds_something = path_exists(path) && !std::filesystem::is_other(path, ignored);
+  if (holds_something && read_file(path) != bytes) {
     throw Error(ExitCode::kUsage, "the file is there already and holds something else")
         .where(path)
         .why("nothing is written over")
         .hint("remove it, or name another place");
   }
-  write_file_atomically(path, bytes);
+  write_named_file(path, bytes);
 }
 
 void write_sample(const std::string& path, const std::string& text, const CommandContext& context) {

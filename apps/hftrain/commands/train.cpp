@@ -259,7 +259,19 @@ launcher::Membership membership_of(Inputs& inputs, const CommandContext& context
   return membership;
 }
 
-// As train(), with the other front programs of the job, which end as this one does.
+// With the other front programs of the job, which end with the same code.
+ExitCode train_together(const CommandContext& context, Inputs& inputs, Job& job, Stopwatch& stopwatch,
+                        reporting::Console& console) {
+  try {
+    job.check_network();
+    return train(context, inputs, job, stopwatch, console);
+  } catch (...) {
+    job.refuse(error_of(std::current_exception()));
+    throw;
+  }
+}
+
+// As train(), as the first front program of the job.
 ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::Membership& membership,
               Stopwatch& stopwatch, reporting::Console& console) {
   const launcher::LauncherTie tie(membership, context.environment);
@@ -269,13 +281,17 @@ ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::Mem
     if (membership.agents == 1) throw;
     return abort_job(context, inputs, membership, error_of(std::current_exception()));
   }
-  Job job(context, inputs, membership, console);
+  bool said = false;
+  const auto say = [&context, &said](const Error& error) {
+    context.err << error.render() << std::endl;
+    said = true;
+  };
   try {
-    job.check_network();
-    return train(context, inputs, job, stopwatch, console);
-  } catch (...) {  // the others end with the same code
-    job.refuse(error_of(std::current_exception()));
-    throw;
+    Job job(context, inputs, membership, console, say);
+    return train_together(context, inputs, job, stopwatch, console);
+  } catch (...) {
+    if (!said) throw;
+    return error_of(std::current_exception()).code();
   }
 }
 

@@ -18,6 +18,22 @@ Error of_system_error(const std::system_error& error) {
       .hint("raise the limit on processes (ulimit -u, or pids.max of the control group)");
 }
 
+// Relative paths start there, also some that the user has not named.
+bool current_folder_is_gone() {
+  std::error_code failed;
+  [[maybe_unused]] const std::filesystem::path ignored = std::filesystem::current_path(failed);
+  return failed == std::errc::no_such_file_or_directory;
+}
+
+Error of_file_system(const std::filesystem::filesystem_error& error) {
+  if (!error.path1().is_absolute() && current_folder_is_gone())
+    return Error(ExitCode::kEnvironment, "the current folder is gone")
+        .where("the folder that hftrain was started in")
+        .why("it was removed, or another one has its name now")
+        .hint("cd to one that exists (`cd .` where one of that name was made anew), and start it again");
+  return system_error(error.code().value(), "cannot use", error.path1().string());
+}
+
 }  // namespace
 
 Error error_of(const std::exception_ptr& caught) {
@@ -28,7 +44,7 @@ Error error_of(const std::exception_ptr& caught) {
   } catch (const std::bad_alloc&) {
     return out_of_host_memory("see what else uses it; less data at once, or fewer ranks on this machine");
   } catch (const std::filesystem::filesystem_error& error) {
-    return system_error(error.code().value(), "cannot use", error.path1().string());
+    return of_file_system(error);
   } catch (const std::system_error& error) {
     return of_system_error(error);
   } catch (const std::exception& error) {

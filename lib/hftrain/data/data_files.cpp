@@ -10,6 +10,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/named_path.h"
 #include "hftrain/data/image_folder.h"
 #include "hftrain/data/row_format.h"
 
@@ -24,10 +25,18 @@ constexpr const char* kFormats =
     "it, .parquet, "
     "a .bin/.idx pair, or a folder that prepare wrote";
 
+// Of a pattern that begins with `plain`. With the "." it is there for those alone who may search it.
+std::string searched_folder(const std::string& plain) {
+  const size_t end = plain.rfind('/');
+  return end == std::string::npos ? "." : plain.substr(0, end) + "/.";
+}
+
 std::vector<std::string> expand(const std::string& pattern) {
   std::vector<std::string> paths = paths_of_pattern(pattern);
   if (paths.empty()) {
-    const bool is_glob = pattern.find_first_of("*?[") != std::string::npos;
+    const size_t wildcard = pattern.find_first_of("*?[");
+    const bool is_glob = wildcard != std::string::npos;
+    refuse_hidden(is_glob ? searched_folder(pattern.substr(0, wildcard)) : pattern, pattern);
     throw Error(ExitCode::kData, is_glob ? "no data file matches the pattern" : "a data file does not exist")
         .where(pattern)
         .why(is_glob ? "there is no file of such a name" : "there is nothing of that name")

@@ -6,6 +6,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/named_path.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::plan {
@@ -75,13 +76,17 @@ std::optional<std::string> find_snapshot(const std::string& cache, const std::st
 std::string resolve_model_folder(const std::string& named, const std::string& flag,
                                  const std::string& revision, const HubCache& cache) {
   if (is_folder(named)) return fs::absolute(named).lexically_normal().string();
-  if (!is_hub_name(named))
+  const bool of_hub = is_hub_name(named);
+  const auto snapshot = of_hub ? find_snapshot(cache.folder, named, revision) : std::nullopt;
+  if (snapshot) return fs::absolute(*snapshot).lexically_normal().string();
+  const std::string where = flag + " " + named;
+  refuse_no_folder(named, where);
+  if (!of_hub)
     throw Error(ExitCode::kData, "the folder does not exist")
-        .where(flag + " " + named)
+        .where(where)
         .why("there is nothing of that name, and it is no name of the hub")
         .hint("the path of a folder, or the name of a model in the local hub cache");
-  const std::optional<std::string> snapshot = find_snapshot(cache.folder, named, revision);
-  if (snapshot) return fs::absolute(*snapshot).lexically_normal().string();
+  refuse_hidden(repository_folder(cache.folder, named, HubKind::kModel) + "/refs", where);
   std::string options = revision == "main" ? "" : " --revision " + revision;
   if (cache.named_by == "--cache_dir") options += " --cache_dir " + cache.folder;
   throw Error(ExitCode::kData, "'" + named + "' is neither a folder nor in the local hub cache")

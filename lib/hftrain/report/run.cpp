@@ -6,6 +6,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/named_path.h"
 #include "hftrain/base/whole_number.h"
 #include "hftrain/report/html.h"
 #include "hftrain/report/members.h"
@@ -131,6 +132,7 @@ Run read_trainers(const fs::path& folder, const fs::path& state) {
 }
 
 Error no_run(const std::string& path) {
+  refuse_no_folder(path, path, ExitCode::kUsage);
   const bool there = path_exists(path);
   return Error(ExitCode::kUsage, there ? "there is no run in this folder" : "no such folder")
       .where(path)

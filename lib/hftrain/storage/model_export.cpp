@@ -40,7 +40,8 @@ void refuse_adapter(const std::string& folder) {
 }
 
 // Only the files that will be read: the optimizer state may be twice the size of the weights.
-void verify_sources(const std::string& checkpoint, const StoredWeights& weights) {
+void verify_sources(const std::string& checkpoint, const StoredWeights& weights,
+                    const std::function<void()>& between) {
   if (!path_exists(checkpoint + '/' + kManifestName)) return;
   std::vector<std::string> wanted = model_companion_files(checkpoint);
   for (const std::string& file : weights.files()) wanted.push_back(file);
@@ -48,7 +49,7 @@ void verify_sources(const std::string& checkpoint, const StoredWeights& weights)
   std::erase_if(records, [&](const FileRecord& record) {
     return std::find(wanted.begin(), wanted.end(), record.path) == wanted.end();
   });
-  const Verification result = verify_files(checkpoint, records);
+  const Verification result = verify_files(checkpoint, records, 4, [&](uint64_t) { between(); });
   if (result.ok) return;
   throw Error(ExitCode::kData, "a file of the checkpoint is damaged")
       .where(checkpoint + '/' + result.file)
@@ -68,11 +69,13 @@ std::vector<ExportedTensor> tensors_of(const StoredWeights& weights) {
   return tensors;
 }
 
-void write_tensor(const ExportedTensor& tensor, std::vector<char>& buffer, SafetensorsWriter& writer) {
+void write_tensor(const ExportedTensor& tensor, const std::function<void()>& between,
+                  std::vector<char>& buffer, SafetensorsWriter& writer) {
   const TensorEntry& entry = tensor.entry;
   const auto width = static_cast<uint64_t>(std::max(1, dtype_bits(entry.dtype) / 8));
   const Box whole{std::vector<int64_t>(entry.shape.size(), 0), entry.shape};
   for (const Box& rows : row_groups(whole, kBufferBytes / width)) {
+    between();
     buffer.resize(volume(rows) * width);
     tensor.read(rows, buffer);
     writer.write(entry.name, {buffer.data(), buffer.size()});
@@ -80,7 +83,7 @@ void write_tensor(const ExportedTensor& tensor, std::vector<char>& buffer, Safet
 }
 
 ExportResult write_weights(const std::vector<ExportedTensor>& tensors, int64_t max_shard_bytes,
-                           StagedFiles& target) {
+                           const std::function<void()>& between, StagedFiles& target) {
   ExportResult result;
   std::vector<char> buffer;
   std::vector<TensorEntry> entries;
@@ -93,7 +96,7 @@ ExportResult write_weights(const std::vector<ExportedTensor>& tensors, int64_t m
   for (const ShardPlan::Shard& shard : plan.shards) {
     SafetensorsWriter writer = target.open_safetensors(shard.file, shard.entries);
     for (const TensorEntry& entry : std::vector<TensorEntry>(writer.entries())) {
-      write_tensor(*by_name.at(entry.name), buffer, writer);
+      write_tensor(*by_name.at(entry.name), between, buffer, writer);
       result.bytes += entry.bytes();
       ++result.tensors;
     }
@@ -137,7 +140,8 @@ ExportResult export_model(FileSystem& files, const std::string& checkpoint, cons
   std::optional<StoredWeights> opened;
   if (options.weights == nullptr) opened.emplace(checkpoint);
   const StoredWeights& weights = opened ? *opened : *options.weights;
-  verify_sources(checkpoint, weights);
+  const std::function<void()> between = options.between ? options.between : [] {};
+  verify_sources(checkpoint, weights, between);
 
   const fs::path place = fs::absolute(target).lexically_normal();
   const fs::path folder = place.has_filename() ? place : place.parent_path();
@@ -146,9 +150,10 @@ ExportResult export_model(FileSystem& files, const std::string& checkpoint, cons
   try {
     StagedFiles staged(files, temporary);
     ExportResult result = write_weights(options.tensors.empty() ? tensors_of(weights) : options.tensors,
-                                        options.max_shard_bytes, staged);
+                                        options.max_shard_bytes, between, staged);
     write_companions(checkpoint, options, staged);
     staged.sync_names();
+    between();
     files.rename(temporary, folder.string());
     files.sync_directory(folder.parent_path().string());
     result.files = staged.records().size();

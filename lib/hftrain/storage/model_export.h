@@ -34,6 +34,8 @@ struct ExportOptions {
   std::string over = {};  // a folder whose tokenizer files and configs stand in the place of the model's
   std::map<std::string, std::string> texts = {};  // files by name, in the place of both
   const StoredWeights* weights = nullptr;         // of the checkpoint, when they are opened already
+  std::function<void()> between =
+      {};  // called again and again, by several threads: what it throws ends the export
 };
 
 // Writes configs, tokenizer files and weights of `checkpoint` (or of any model folder), in whichever layout,

@@ -9,6 +9,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/named_path.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::storage {
@@ -17,6 +18,7 @@ namespace {
 constexpr const char* kCopyAgain = "copy the folder again from where it came from";
 
 Error no_weights(const std::string& folder) {
+  refuse_no_folder(folder, folder);
   Error error(ExitCode::kData, "no model weights in the folder");
   error.where(folder);
   if (!path_exists(folder)) return error.why("the folder does not exist").hint("the path of one that does");

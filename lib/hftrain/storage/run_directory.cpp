@@ -51,10 +51,15 @@ void refuse_file(const std::string& output_dir) {
   if (path_exists(output_dir) && !is_folder(output_dir)) throw no_folder(output_dir);
 }
 
-// The name without a trailing slash, so that a sibling's name can be made from it.
+// The name without a trailing slash, so that a sibling's name can be made from it. Of a link, the name of the folder that it
+// leads to: the link stays, and runs go on to lie there, perhaps on another file system.
 std::string plain_path(const std::string& path) {
   const fs::path normal = fs::path(path).lexically_normal();
-  return normal.has_filename() ? normal.string() : normal.parent_path().string();
+  const fs::path plain = normal.has_filename() ? normal : normal.parent_path();
+  std::error_code failed;
+  if (!fs::is_symlink(plain, failed)) return plain.string();
+  const fs::path folder = fs::canonical(plain, failed);
+  return failed ? plain.string() : folder.string();
 }
 
 // A link that leads nowhere is somebody's, too.
@@ -78,7 +83,8 @@ bool others_only_look(const FileDescriptor& file) {
   return shared;
 }
 
-// A run that never began may take back at that moment what is being made: a folder is gone then between two calls.
+// A run that never began may take back at that moment what is being made: a folder is gone then between two calls. So is, for
+// a moment, what a link leads to while another start moves it aside.
 void make_own_folder(const std::string& folder) {
   constexpr int kTries = 100;
   for (int tried = 1;; ++tried) {
@@ -88,6 +94,7 @@ void make_own_folder(const std::string& folder) {
     const bool may_pass = error == std::errc::no_such_file_or_directory || error == std::errc::file_exists;
     if (!may_pass || tried == kTries)
       throw system_error(error.value(), "cannot create folder", folder, ExitCode::kDisk);
+    ::usleep(1000);
   }
 }
 
@@ -136,12 +143,10 @@ std::vector<std::string> names_in(const std::string& folder) {
 // For a file system that renames in one way only, as NFS: the name is taken by something empty of ours, whose place the
 // rename takes. What somebody else has put there meanwhile makes it fail.
 bool rename_to_taken_name(const std::string& from, const std::string& to) {
-  std::error_code ignored;
-  const bool link = fs::is_symlink(from, ignored);
-  if ((link ? ::symlink(".", to.c_str()) : ::mkdir(to.c_str(), 0777)) != 0) return false;
+  if (::mkdir(to.c_str(), 0777) != 0) return false;
   if (::rename(from.c_str(), to.c_str()) == 0) return true;
   const int error = errno;
-  fs::remove(to, ignored);
+  ::rmdir(to.c_str());
   errno = error;
   return false;
 }
@@ -297,7 +302,7 @@ std::string move_run_aside(const std::string& output_dir, RunLock& lock) {
     }
     try {
       sync_name(target);
-      lock = RunLock(output_dir);  // of another file; who has opened the old one sees that it has moved
+      lock = RunLock(folder);  // of another file; who has opened the old one sees that it has moved
     } catch (Error& error) {
       if (!rename_folder(target, folder)) error.context("beginning anew; the old run is in " + target);
       throw;

@@ -1,6 +1,8 @@
 // A front program that follows, beside one that leads as the test says.
 #include "launcher/front/follow_stage.h"
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,6 +15,7 @@
 #include "hftrain/plan/run_plan.h"
 #include "launcher/control/leader.h"
 #include "launcher/control/meeting.h"
+#include "launcher/front/job.h"
 #include "launcher/front/meeting_stage.h"
 #include "support/catch.h"
 #include "support/no_threads.h"
@@ -23,6 +26,25 @@ namespace hftrain::front {
 namespace {
 
 using testing::TemporaryDirectory;
+
+CommandContext context_of(std::ostream& terminal) {
+  return {.arguments = {},
+          .environment = Environment(),
+          .program = "/proc/self/exe",
+          .out = terminal,
+          .err = terminal};
+}
+
+launcher::Membership membership_of_two(int agent, int port) {
+  launcher::Membership membership;
+  membership.started_by = "--nnodes";
+  membership.agents = 2;
+  membership.agent = agent;
+  membership.meeting = launcher::Meeting::kFixedAddress;
+  membership.master_host = "127.0.0.1";
+  membership.master_port = port;
+  return membership;
+}
 
 // Both, in one process, over the loopback address and one output folder.
 class JobOfTwo {
@@ -70,23 +92,8 @@ class JobOfTwo {
   const std::string& output_dir() const { return output_dir_; }
 
  private:
-  CommandContext context() {
-    return {.arguments = {},
-            .environment = Environment(),
-            .program = "/proc/self/exe",
-            .out = terminal_,
-            .err = terminal_};
-  }
-  launcher::Membership membership(int agent) const {
-    launcher::Membership membership;
-    membership.started_by = "--nnodes";
-    membership.agents = 2;
-    membership.agent = agent;
-    membership.meeting = launcher::Meeting::kFixedAddress;
-    membership.master_host = "127.0.0.1";
-    membership.master_port = port_.number();
-    return membership;
-  }
+  CommandContext context() { return context_of(terminal_); }
+  launcher::Membership membership(int agent) const { return membership_of_two(agent, port_.number()); }
 
   TemporaryDirectory folder_;
   std::string output_dir_;
@@ -125,6 +132,41 @@ TEST_CASE("the terminal of a follower says why the job ended, not only that it d
   CHECK_THAT(job.terminal(),
              Catch::Contains("ended the job: error: cannot write the plan: no space is left\n"));
   CHECK_THAT(job.terminal(), !Catch::Contains("/out/hftrain"));
+}
+
+TEST_CASE("why there is no run is said before the other front programs hear it and end") {
+  const TemporaryDirectory folder;
+  for (const bool as_they_meet : {true, false}) {
+    INFO(as_they_meet);
+    const testing::ReservedPort port;
+    Inputs first, second;
+    first.output_dir = second.output_dir = folder / "out";
+    if (as_they_meet) second.parsed.arguments.run.max_steps = 7;
+    std::ostringstream terminal, other_terminal;
+    std::atomic<bool> over = false;
+    std::thread follower([&] {
+      reporting::Console console(other_terminal, {});
+      try {
+        follow(context_of(other_terminal), second, membership_of_two(1, port.number()), console);
+      } catch (const Error&) {  // how a job that does not begin ends here
+      }
+      over = true;
+    });
+    int said = 0;
+    const auto say = [&](const Error&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      said += over ? 100 : 1;
+    };
+    reporting::Console console(terminal, {});
+    try {
+      Job job(context_of(terminal), first, membership_of_two(0, port.number()), console, say);
+      job.refuse(Error(ExitCode::kDisk, "no space"));
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kUsage);
+    }
+    follower.join();
+    CHECK(said == 1);
+  }
 }
 
 }  // namespace hftrain::front

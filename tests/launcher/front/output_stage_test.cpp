@@ -79,16 +79,30 @@ TEST_CASE("a checkpoint in the folder that is moved aside is refused, by whateve
     CHECK_REFUSED(decide(output, named), "lies in the folder that is moved aside");
   }
   CHECK_REFUSED(decide(folder / "link/out", checkpoint), "lies in the folder that is moved aside");
-  // Links that are moved, or that lead through one.
+  // Of a link, what it leads to is moved, by whichever name it is read.
   std::filesystem::create_directory_symlink(folder / "runs/alias", folder / "latest");
   std::filesystem::create_directory_symlink(folder / "kept", output + "/kept");
   trainers_checkpoint(folder / "kept/checkpoint-4", true, "1");
   CHECK_REFUSED(decide(folder / "runs/alias", folder / "latest/checkpoint-4"),
                 "lies in the folder that is moved aside");
   CHECK_REFUSED(decide(output, output + "/kept/checkpoint-4"), "lies in the folder that is moved aside");
-  // The link alone is moved, and not what it leads to: what is looked at next is refused.
-  std::ofstream(checkpoint + "/adapter_config.json") << "{}";
-  CHECK_REFUSED(decide(folder / "runs/alias", checkpoint), "adapter is not that of this run");
+  CHECK_REFUSED(decide(folder / "runs/alias", checkpoint), "lies in the folder that is moved aside");
+}
+
+TEST_CASE("what is named to resume from and is a file, or cannot be looked at, is told as that") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = trainers_checkpoint(folder / "run/checkpoint-4", true, "1");
+  std::filesystem::create_symlink("circle", folder / "circle");
+  Inputs inputs;
+  inputs.output_dir = folder / "out";
+  plan::RunPlan plan;
+  plan.do_train = true;
+  const auto decide = [&](const std::string& named) {
+    inputs.parsed.arguments.saving.resume_from_checkpoint = named;
+    return decide_resume(inputs, plan);
+  };
+  CHECK_REFUSED(decide(checkpoint + "/trainer_state.json"), "name the folder that it lies in: " + checkpoint);
+  CHECK_REFUSED(decide(folder / "circle"), "a path cannot be looked at");
 }
 
 TEST_CASE(
