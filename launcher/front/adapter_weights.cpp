@@ -234,9 +234,11 @@ bool AdapterWeights::same(const TensorEntry& whole, const storage::StoredWeights
 
 void AdapterWeights::require_modules(const std::set<std::string>& names) const {
   for (const auto& [module, halves] : adapters_) {
-    if (std::ranges::any_of(names, [&](const std::string& name) { return is_of(module, name); })) continue;
+    // The base's files may hold a tied matrix under both names.
     const auto tied = tied_.find(module + std::string(kWeight));
-    throw tied == tied_.end() ? homeless(module) : beside_a_tied_matrix(module, tied->second);
+    if (tied != tied_.end()) throw beside_a_tied_matrix(module, tied->second);
+    if (std::ranges::none_of(names, [&](const std::string& name) { return is_of(module, name); }))
+      throw homeless(module);
   }
 }
 

@@ -253,7 +253,8 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
           attempts.find_start();
           notices = attempts.notices();
           plan.saving.resume_from = attempts.resume_from();
-          plan.saving.restore_callbacks |= attempts.goes_on();
+          plan.saving.restore_callbacks =
+              attempts.goes_on() || inputs.parsed.arguments.saving.restore_callback_states_from_checkpoint;
           plan.rehearse = false;  // it was
         }
         write_plan(folder, plan);

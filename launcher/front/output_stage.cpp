@@ -388,7 +388,7 @@ OutputFolder::~OutputFolder() {
 void OutputFolder::move_back() {
   bool back = false;
   try {
-    back = storage::move_run_back(inputs_.output_dir, moved_, lock_);
+    back = storage::move_run_back(moved_, lock_);
   } catch (const Error&) {  // of a folder that cannot be listed any more
   }
   tell_(back ? "no run began: moved the old run back to " + inputs_.output_dir

@@ -46,6 +46,16 @@ def measure(program, model, data, steps, scratch):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def prepare(scratch):
+    """(folder with config.json and tokenizer, words to make documents of)."""
+    text = fixtures.sample_text(scratch, 1_500_000)
+    model = fixtures.tokenizer(scratch, text)
+    with open(os.path.join(model, "config.json"), "w") as file:
+        json.dump(dict(SHAPE, vocab_size=4096), file)
+    with open(text) as file:
+        return model, file.read().split()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--other", required=True)
@@ -55,18 +65,13 @@ def main():
     arguments = parser.parse_args()
     complete = True
     with tempfile.TemporaryDirectory(prefix="hftrain-packed-") as scratch:
-        text = fixtures.sample_text(scratch, 1_500_000)
-        model = fixtures.tokenizer(scratch, text)
-        with open(os.path.join(model, "config.json"), "w") as file:
-            json.dump(dict(SHAPE, vocab_size=4096), file)
-        with open(text) as file:
-            words = file.read().split()
+        model, words = prepare(scratch)
         for name in turns.unless_interrupted(arguments.documents):
             data = os.path.join(scratch, name + ".jsonl")
             write_documents(data, name, words)
             sides = {"ours": fixtures.HFTRAIN, "other": os.path.join(arguments.other, "bin", "hftrain")}
-            taken, whole = turns.take({side: lambda program=program: measure(program, model, data, arguments.steps, scratch)
-                                       for side, program in sides.items()}, arguments.runs, "{:.1f} s".format, 1, True)
+            measures = {side: lambda program=program: measure(program, model, data, arguments.steps, scratch) for side, program in sides.items()}
+            taken, whole = turns.take(measures, arguments.runs, "{:.1f} s".format, change_sides=True)
             print(f"{name}: {turns.sides_text(taken, '{:.1f} s'.format)}", flush=True)
             complete = complete and whole
     return 0 if complete else 1

@@ -371,15 +371,24 @@ def what_an_adapter_holds_beside_its_config_is_held_against_it(fixture, folder):
     rewrite(output + "/adapter_model.safetensors", lambda name: name.replace("transformer.h.0.attn.c_proj", "lm_head"))
     refused = fixture.call("checkpoint", "merge", output, output + "-merged", expect=4).stderr
     expect("an adapter of a tied matrix" in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "of a tied matrix", refused)
+    twice = shutil.copytree(fixture.base, os.path.join(folder, "twice"))
+    described, numbers = read_tensors(twice + "/model.safetensors")
+    with_tensor(twice + "/model.safetensors", "lm_head.weight", described["transformer.wte.weight"], numbers)
+    change(output, "adapter_config.json", base_model_name_or_path=twice)
+    refused = fixture.call("checkpoint", "merge", output, output + "-merged", expect=4).stderr
+    expect("an adapter of a tied matrix" in refused, "which the file has twice", refused)
     os.replace(output + "/kept", output + "/adapter_model.safetensors")
     change(output, "adapter_config.json", **kept)
     fixture.call("checkpoint", "merge", output, output + "-one")
     base = "base_model.model.transformer.h.0.attn.c_proj.base_layer.weight"
     header, data = read_tensors(fixture.base + "/model.safetensors")
-    with_tensor(output + "/adapter_model.safetensors", base, header["transformer.h.0.attn.c_proj.weight"], data)
-    fixture.call("checkpoint", "merge", output, output + "-two")
-    one, two = (read_tensors(output + place + "/model.safetensors") for place in ("-one", "-two"))
-    expect(one == two, "a copy of the base beside its adapter", output)
+    for place, source in (("-two", data), ("-three", bytes(len(data)))):
+        shutil.copy(output + "/adapter_model.safetensors", output + "/kept")
+        with_tensor(output + "/adapter_model.safetensors", base, header["transformer.h.0.attn.c_proj.weight"], source)
+        fixture.call("checkpoint", "merge", output, output + place)
+        os.replace(output + "/kept", output + "/adapter_model.safetensors")
+    one, two, three = (read_tensors(output + place + "/model.safetensors") for place in ("-one", "-two", "-three"))
+    expect(one == two != three, "a copy of the base beside its adapter is what counts", output)
     rewrite(output + "/adapter_model.safetensors", lambda name: name.replace(".lora_A.weight", ".lora_embedding_A"))
     refused = fixture.call("checkpoint", "merge", output, output + "-merged", expect=4).stderr
     expect("an adapter of embeddings" in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "of embeddings", refused)

@@ -151,7 +151,7 @@ def refuse(fixture, check):
 def ends_both(check, what, nodes):
     codes = nodes.finish()
     check(f"{what} ends both with code 3", codes == [3, 3], f"codes {codes}\n{nodes.errors[0]}{nodes.errors[1]}")
-    check(f"{what} is told to both", all("cannot use" in text for text in nodes.errors), str(nodes.errors))
+    check(f"{what} is told to both", all("the current folder is gone" in text for text in nodes.errors), str(nodes.errors))
     check(f"{what}: within {BAR_SECONDS} s", nodes.in_time, str(nodes.clock))
 
 

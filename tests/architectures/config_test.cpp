@@ -205,6 +205,8 @@ TEST_CASE("rope_scaling replaces rope_parameters, and a theta inside wins") {
   config["rope_scaling"] = Json::object();
   config["rope_parameters"]["partial_rotary_factor"] = nullptr;
   CHECK(llama_config(Architecture::from_config(config, "c")).rope.theta == 7.0);
+  config["partial_rotary_factor"] = 0.5;
+  CHECK(contains(error_of(config).render(), "partial rotary"));
 }
 
 TEST_CASE("unknown keys are kept, a machine path is not") {

@@ -227,6 +227,9 @@ TEST_CASE("two old names that disagree are an error, and of one name given twice
   CHECK(parse({"--num_gpus", "2", "--num_processes", "2"}).arguments.launch.nproc_per_node == "2");
   CHECK(parse({"--num_gpus", "2", "--num-gpus", "3"}).arguments.launch.nproc_per_node == "3");
   CHECK(parse({"--num_gpus", "-1", "--num_processes", "3"}).arguments.launch.nproc_per_node == "3");
+  CHECK(
+      parse({"--num_gpus", "2", "--num_processes", "4", "--num_gpus", "4"}).arguments.launch.nproc_per_node ==
+      "4");
 }
 
 TEST_CASE("planned and refused flags are refused with the word, the reason and the way out") {

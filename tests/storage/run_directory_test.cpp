@@ -264,7 +264,7 @@ TEST_CASE("where the output folder is a link, what it leads to steps aside, and 
   CHECK(names_below(folder / "scratch/run") == std::vector<std::string>{"hftrain", "hftrain/lock"});
   CHECK(lock.is_in_place());
   CHECK_REFUSED(RunLock(folder / "out"), "another run is using the output folder");
-  CHECK(move_run_back(folder / "out", moved, lock));
+  CHECK(move_run_back(moved, lock));
   CHECK(list_checkpoints(folder / "scratch/run").size() == 1);
   CHECK_FALSE(path_exists(moved));
   CHECK(std::filesystem::is_symlink(folder / "out"));
@@ -281,7 +281,7 @@ TEST_CASE("an old run comes back to its place while nothing but a start is there
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << "x";
   }
-  CHECK(move_run_back(output + "/", moved, lock));
+  CHECK(move_run_back(moved, lock));
   CHECK(names_below(folder.path()).front() == "out");
   CHECK_FALSE(std::filesystem::exists(moved));
   CHECK(list_checkpoints(output).size() == 1);
@@ -289,7 +289,7 @@ TEST_CASE("an old run comes back to its place while nothing but a start is there
   RunLock again(output);
   const std::string aside = move_run_aside(output, again);
   std::ofstream(output + "/hftrain/log.jsonl") << "x";
-  CHECK_FALSE(move_run_back(output, aside, again));
+  CHECK_FALSE(move_run_back(aside, again));
   CHECK(names_below(output) == std::vector<std::string>{"hftrain", "hftrain/lock", "hftrain/log.jsonl"});
   CHECK(list_checkpoints(aside).size() == 1);
 }
@@ -303,7 +303,7 @@ TEST_CASE("what another run has begun in the place of this one's folder stays", 
   std::filesystem::rename(output, folder / "elsewhere");
   const RunLock other(output);
   std::ofstream(output + "/hftrain/plan.json") << "of the other";
-  CHECK_FALSE(move_run_back(output, moved, lock));
+  CHECK_FALSE(move_run_back(moved, lock));
   CHECK(path_exists(output + "/hftrain/plan.json"));
   CHECK(list_checkpoints(moved).size() == 1);
 }
@@ -320,7 +320,7 @@ TEST_CASE("an old run steps aside and comes back where a file system only rename
     RunLock lock(name);
     const bool moved = move_run_aside(name, lock) == aside && list_checkpoints(aside).size() == 1 &&
                        names_below(name) == std::vector<std::string>{"hftrain", "hftrain/lock"};
-    return moved && move_run_back(name, aside, lock);
+    return moved && move_run_back(aside, lock);
   };
   const char told = told_by_child([&] {
     if (!let_fail(SYS_renameat2, EINVAL)) return 's';
@@ -353,7 +353,7 @@ TEST_CASE("a folder that cannot be synced keeps no old run aside", "[storage][pr
   const char back = told_by_child([&] {
     RunLock lock(output);
     const std::string moved = move_run_aside(output, lock);
-    return let_fail(SYS_fsync, EIO) && move_run_back(output, moved, lock) ? 'y' : 'n';
+    return let_fail(SYS_fsync, EIO) && move_run_back(moved, lock) ? 'y' : 'n';
   });
   CHECK(back == 'y');
   CHECK(list_checkpoints(output).size() == 1);

@@ -35,9 +35,14 @@ FOR_PEOPLE = {
     "FsdpSettings::use_orig_params": "a notice says that false has no effect",
     **dict.fromkeys(("FsdpSettings::xla_checkpointing", "FsdpSettings::xla_settings"),
                     "a warning says that it has no effect without xla"),
-    **dict.fromkeys(("StrategyPlan::name", "StepsPlan::num_train_epochs",
+    **dict.fromkeys(("StrategyPlan::name",
                      "UnitPlan::numbers", "SplitPlan::tokens",
                      "DiskPlan::checkpoints_kept", "DiskPlan::needed_bytes"), "`hftrain plan` prints it"),
+}
+
+# Members that act by a condition alone, which is not followed here; each has a test.
+BY_CONDITION = {
+    "AdapterSpec::peft_ties": "whether a second name is among the copies that an adapter's file has",
 }
 
 # Members that decide nothing but whether a run is refused; each has a reason to.
@@ -104,11 +109,13 @@ def findings(texts):
     for member in members:
         name = "::".join(member)
         if graph.way(member):
-            if name in FOR_PEOPLE or name in ONLY_REFUSE:
-                found.append(f"{name} acts, and {'FOR_PEOPLE' if name in FOR_PEOPLE else 'ONLY_REFUSE'} says that it does not")
+            lists = {"FOR_PEOPLE": FOR_PEOPLE, "ONLY_REFUSE": ONLY_REFUSE, "BY_CONDITION": BY_CONDITION}
+            found += [f"{name} acts, and {of} says that it does not, or not to be seen" for of, names in lists.items() if name in names]
         elif graph.way(member, REFUSES):
             if name not in ONLY_REFUSE:
                 found.append(f"{name} is accepted and only refused")
+        elif name in BY_CONDITION:
+            continue
         elif name not in FOR_PEOPLE:
             found.append(f"{name} is accepted and acts nowhere")
         elif not graph.way(member, SAID):

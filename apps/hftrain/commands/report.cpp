@@ -1,4 +1,7 @@
 // hftrain report RUN… [--output FILE.html] [--serve [PORT]]
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -104,6 +107,14 @@ Error not_ours(const std::string& path) {
       .hint("--output FILE.html");
 }
 
+// Whoever reads that wants the page alone.
+bool is_standard_output(const std::string& path) {
+  struct stat named {
+  }, open{};
+  return ::stat(path.c_str(), &named) == 0 && ::fstat(STDOUT_FILENO, &open) == 0 &&
+         named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
 void write_page(const CommandContext& context, const ReportRequest& request) {
   const std::vector<report::Run> runs = read_runs(request.folders);
   const std::string page = report::page_of(runs, report::PageKind::kFile);
@@ -113,8 +124,9 @@ void write_page(const CommandContext& context, const ReportRequest& request) {
   }
   const std::string path = request.output.empty() ? kDefaultOutput : request.output;
   if (request.output.empty() && path_exists(path) && !report::is_page(read_file(path))) throw not_ours(path);
+  const bool to_output = is_standard_output(path);
   write_named_file(path, page, is_private(runs) ? FileAccess::kPrivate : FileAccess::kShared);
-  context.out << path << '\n';
+  if (!to_output) context.out << path << '\n';
 }
 
 void serve(const CommandContext& context, const ReportRequest& request) {

@@ -282,7 +282,8 @@ ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::Mem
     return abort_job(context, inputs, membership, error_of(std::current_exception()));
   }
   bool said = false;
-  const auto say = [&context, &said](const Error& error) {
+  const auto say = [&context, &console, &said](const Error& error) {
+    console.clear();
     context.err << error.render() << std::endl;
     said = true;
   };

@@ -191,12 +191,12 @@ namespace {
 // (EMBEDDING_LAYER_NAMES of its utils/constants.py), and names the module in full then.
 bool is_tied_in_file(const ParameterTable& table, const AdapterSpec& spec, const TiedParameter& second) {
   constexpr std::array<std::string_view, 2> kNames = {"embed_tokens", "lm_head"};
-  if (!spec.peft_ties || !is_saved(spec, second.parameter)) return false;
-  if (std::ranges::count(table.tied, second.alias, &TiedParameter::alias) == 0) return false;
-  return std::ranges::any_of(spec.saved_modules, [&](const std::string& module) {
+  const bool tied = std::ranges::count(table.tied, second.alias, &TiedParameter::alias) > 0;
+  const bool named = std::ranges::any_of(spec.saved_modules, [&](const std::string& module) {
     return module == module_of(second.parameter) ||
            std::ranges::count(kNames, std::string_view(module).substr(module.rfind('.') + 1)) > 0;
   });
+  return spec.peft_ties && tied && named && is_saved(spec, second.parameter);
 }
 
 }  // namespace

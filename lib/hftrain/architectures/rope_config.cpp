@@ -70,7 +70,8 @@ RopeConfig read_rope(const Json& config, const std::string& origin) {
   RopeConfig typed;
   typed.theta = number(rope, "rope_theta", origin);
   if (!(typed.theta > 0)) throw refused(origin, "rope_theta must be above 0", kTurnsBy);
-  const Json partial = rope.value("partial_rotary_factor", config.value("partial_rotary_factor", Json(1.0)));
+  Json partial = rope.value("partial_rotary_factor", Json());
+  if (partial.is_null()) partial = config.value("partial_rotary_factor", Json());
   if (!partial.is_null() && partial != 1.0)
     throw refused(origin, "partial rotary embeddings are not implemented",
                   "partial_rotary_factor is " + partial.dump());

@@ -101,14 +101,17 @@ class Merger {
                        .hint = "use " + use});
   }
 
-  // An old name at its default takes back what it said before in its own layer.
+  // An old name that is given again takes back what it said before in its own layer, at its default too. Keys of a mapping
+  // are added one by one.
   static void take_back(std::vector<Candidate>& candidates) {
     for (size_t i = 0; i < candidates.size(); ++i) {
-      if (!candidates[i].neutral) continue;
+      const Replacement* old = candidates[i].old;
+      if (!candidates[i].neutral && (old == nullptr || !old->key.empty())) continue;
       const RawArgument& later = *candidates[i].raw;
       const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(i);
       const auto kept = std::remove_if(candidates.begin(), end, [&](const Candidate& each) {
-        return each.raw->layer == later.layer && each.raw->flag == later.flag;
+        const bool of_this = candidates[i].neutral || name_in(*each.raw) == name_in(later);
+        return each.raw->layer == later.layer && each.raw->flag == later.flag && of_this;
       });
       i -= static_cast<size_t>(end - kept);
       candidates.erase(kept, end);

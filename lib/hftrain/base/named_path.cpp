@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -19,6 +20,13 @@ bool is_open_file(const std::filesystem::path& link) {
   std::error_code ignored;
   const std::filesystem::path folder = link.has_parent_path() ? link.parent_path() : ".";
   return std::filesystem::canonical(folder, ignored).string().starts_with("/proc/");
+}
+
+// Where whoever opened it is, behind what the file holds.
+void write_to_open_file(const std::filesystem::path& link, std::string_view bytes) {
+  const FileDescriptor file(::fcntl(std::atoi(link.filename().c_str()), F_DUPFD_CLOEXEC, 0));
+  if (!file) throw system_error(errno, "cannot write", link, ExitCode::kDisk);
+  write_all(file.get(), bytes, link);
 }
 
 bool is_written_through(const std::string& path) {
@@ -50,7 +58,7 @@ void write_named_file(const std::string& path, std::string_view bytes, FileAcces
   std::error_code ignored;
   for (int followed = 0; !is_written_through(place); ++followed) {
     if (!std::filesystem::is_symlink(place, ignored)) return write_file_atomically(place, bytes, access);
-    if (is_open_file(place)) break;
+    if (is_open_file(place)) return write_to_open_file(place, bytes);
     if (followed == kMostLinks) throw system_error(ELOOP, "cannot write", path, ExitCode::kDisk);
     place = place.parent_path() / std::filesystem::read_symlink(place);
   }

@@ -311,8 +311,9 @@ std::string move_run_aside(const std::string& output_dir, RunLock& lock) {
   }
 }
 
-bool move_run_back(const std::string& output_dir, const std::string& moved, RunLock& lock) {
-  const std::string folder = plain_path(output_dir);
+bool move_run_back(const std::string& moved, RunLock& lock) {
+  // A link may lead nowhere by now: what was moved says where it was.
+  const std::string folder = moved.substr(0, moved.rfind(".old-"));
   if (lock.is_in_place() && holds_only_a_start(folder)) remove_start(folder, lock);
   if (!rename_folder(moved, folder)) return false;
   try {

@@ -71,6 +71,6 @@ std::string move_run_aside(const std::string& output_dir, RunLock& lock);
 // Of a run that ends before its ranks begin: what front programs wrote into the new folder goes, its lock too, and what was
 // `moved` comes back. False, and it stays there, where the new folder holds anything else, is another run's or the name is
 // taken.
-bool move_run_back(const std::string& output_dir, const std::string& moved, RunLock& lock);
+bool move_run_back(const std::string& moved, RunLock& lock);
 
 }  // namespace hftrain::storage

@@ -232,12 +232,13 @@ void Trainer::warn_of_early_end() {
   const int64_t left = std::max<int64_t>(0, steps.max_steps - state_.global_step);
   const double end = state_.epoch + in_epochs(left);
   if (end + in_epochs(1) > steps.num_train_epochs) return;
-  events_.message(
-      LogLevel::kWarning,
-      "the run will end at epoch " + reporting::python_repr(std::round(end * 100) / 100) +
-          ", not at --num_train_epochs " + reporting::python_repr(steps.num_train_epochs) + ": that is " +
-          std::to_string(steps.max_steps) + " updates with the batches of now, and the checkpoint has made " +
-          std::to_string(state_.global_step) + " with smaller ones; --max_steps says how many it shall have");
+  events_.message(LogLevel::kWarning,
+                  "the run will end at epoch " + reporting::python_repr(std::round(end * 100) / 100) +
+                      ", not at --num_train_epochs " + reporting::python_repr(steps.num_train_epochs) +
+                      ": that is " + std::to_string(steps.max_steps) +
+                      " updates with the batches of now, and the checkpoint has made " +
+                      std::to_string(state_.global_step) +
+                      " of smaller batches or other data; --max_steps says how many it shall have");
 }
 
 void Trainer::resume_all_of(const std::string& checkpoint) {

@@ -98,7 +98,7 @@ fault("what leads to the hub cache is not said",
       says=r"by HF_HUB_CACHE")
 
 fault("what peft ties is written once",
-      "lib/hftrain/architectures/adapter.cpp", "if (!spec.peft_ties || !is_saved", "if (spec.rank > 0 || !is_saved",
+      "lib/hftrain/architectures/adapter.cpp", "return spec.peft_ties && tied &&", "return spec.rank < 0 && tied &&",
       tests=["runs: adapters: an adapter whose embeddings peft ties keeps both of their names"],
       says=r"lm_head|peft computes the same")
 
@@ -111,3 +111,7 @@ fault("an adapter is scaled by a rank that it does not have",
       "launcher/front/adapter_weights.cpp", "if (down_.rows != spec_.rank)", "if (down_.rows < 0)",
       tests=["runs: adapters: what an adapter holds beside its config is held against it"],
       says=r"expected 4")
+
+fault("a copy of the base that an adapter brings does not count",
+      "launcher/front/merged_tensors.cpp", "      adapter.read_whole(*copy, entry, rows, bytes);\n    } else {\n      base.read(name, rows, bytes);", "      base.read(name, rows, bytes);\n    } else {\n      base.read(name, rows, bytes);",
+      tests=["runs: adapters: what an adapter holds beside its config is held against it"], says=r"a copy of the base")

@@ -34,7 +34,7 @@ fault("machines of any job are taken",
       tests=["runs: flags of runs: machines of another job are refused"], says=r"FAILED|another job|TimeoutExpired")
 
 fault("early stopping counts anew where a rank was lost",
-      "launcher/front/launch_stage.cpp", "plan.saving.restore_callbacks |= attempts.goes_on();", "plan.saving.restore_callbacks |= attempts.goes_on() && plan.rehearse;",
+      "launcher/front/launch_stage.cpp", "attempts.goes_on() ||", "(attempts.goes_on() && plan.rehearse) ||",
       tests=["runs: going on: early stopping counts on where a rank was lost"], says=r"it stops where an undisturbed run does")
 
 fault("a run that ends before its epochs says nothing",
