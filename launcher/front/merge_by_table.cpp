@@ -131,7 +131,8 @@ std::vector<ExportedTensor> tensors_of_model(const DescribedModel& model, const 
     if (!own && stored == nullptr)
       throw cannot_merge(adapter, "the merged model has a tensor '" + spec.name + "', which neither it nor " +
                                       base.folder() + " has");
-    if ((own ? whole->second->shape : stored->shape) != spec.shape)
+    const TensorEntry* copy = adapter.copy_of_base(spec.name);  // with the rows of tokens that came later
+    if ((own ? whole->second : copy != nullptr ? copy : stored)->shape != spec.shape)
       throw cannot_merge(adapter,
                          "'" + spec.name + "' has another shape than the merged model's config says");
     const TensorEntry entry{

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "hftrain/architectures/adapter_config.h"
-#include "hftrain/architectures/architecture.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
 #include "hftrain/base/named_path.h"
@@ -18,7 +17,7 @@
 #include "hftrain/plan/identity.h"
 #include "hftrain/storage/file_system.h"
 #include "hftrain/storage/model_folder.h"
-#include "hftrain/tasks/task_table.h"
+#include "launcher/front/resumed_adapter.h"
 
 namespace hftrain::front {
 namespace {
@@ -282,54 +281,6 @@ void refuse_what_moves_aside(const Inputs& inputs, const std::map<std::string, s
       .hint("another --output_dir, or move what the run reads to another folder");
 }
 
-// peft writes sets of names, in any order.
-Json identity_of_adapter(const Json& config, const std::string& origin) {
-  architectures::AdapterSpec spec = architectures::adapter_from_json(config, origin);
-  std::ranges::sort(spec.targets);
-  std::ranges::sort(spec.saved_modules);
-  return plan::adapter_identity(spec);
-}
-
-// An adapter's config beside the model of the plan: another release may have called the modules otherwise.
-Json with_names_of_now(const plan::RunPlan& plan, const std::string& path) {
-  const std::string text = read_file(path);
-  const architectures::AdapterSpec spec = architectures::adapter_from_json(parse_json(text, path), path);
-  try {
-    const auto beside = architectures::Architecture::from_config(plan.model.config, "the plan",
-                                                                 tasks::row_of(plan.data.task).head, spec);
-    return parse_json(architectures::with_names_in_memory(text, beside->parameters(), spec), path);
-  } catch (const Error&) {
-    // Of modules that this model does not have: another adapter, as is told then.
-    return parse_json(text, path);
-  }
-}
-
-// A run goes on with the adapter that it was trained with: its numbers mean something else under another alpha. Everything
-// else may be changed by who names a checkpoint.
-void check_adapter(const plan::RunPlan& plan, const std::string& checkpoint) {
-  const std::string path = checkpoint + '/' + architectures::kAdapterConfigName;
-  if (!path_exists(path) && plan.model.adapter) {
-    throw Error(ExitCode::kUsage, "the checkpoint holds no adapter")
-        .where(checkpoint)
-        .why("this run trains one")
-        .hint("leave --use_peft out; or --model_name_or_path " + checkpoint +
-              " begins an adapter beside its weights");
-  }
-  if (!path_exists(path)) return;
-  std::vector<std::string> different = {"it holds an adapter, and this run trains none"};
-  if (plan.model.adapter) {
-    different = plan::identity_differences(
-        identity_of_adapter(with_names_of_now(plan, path), path),
-        identity_of_adapter(parse_json(plan.model.adapter->config, "the plan"), "the plan"));
-  }
-  if (different.empty()) return;
-  throw Error(ExitCode::kUsage, "the checkpoint's adapter is not that of this run")
-      .where(path)
-      .why(join(different, "; "))
-      .hint("give the lora_* flags that it was trained with; --model_name_or_path " + checkpoint +
-            " --use_peft begins a new run from it");
-}
-
 // What is there will have been moved aside.
 ResumeDecision begin_anew(const Inputs& inputs) {
   const auto& asked = inputs.parsed.arguments.saving.resume_from_checkpoint;
@@ -340,7 +291,7 @@ ResumeDecision begin_anew(const Inputs& inputs) {
 }
 
 ResumeDecision resume_as_asked(const plan::RunPlan& plan, ResumeDecision decision) {
-  check_adapter(plan, decision.from);
+  check_resumed_adapter(plan, decision.from);
   return decision;
 }
 

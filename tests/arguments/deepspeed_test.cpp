@@ -614,6 +614,17 @@ TEST_CASE("eps of every optimizer is adam_epsilon where it is auto, and agrees w
                  "adam_epsilon has no effect"));
 }
 
+TEST_CASE("options of the command line stand beside the params of an optimizer section") {
+  const auto file = with_key(
+      R"("optimizer": {"type": "RMSprop", "params": {"lr": "auto", "eps": "auto", "momentum": 0.9}})");
+  const auto with = [&](const char* options) { return Words{"--optim_args", options}; };
+  CHECK(file.arguments(with("alpha=0.95")).optimizer.optim_args == "alpha=0.95,eps=1e-08,momentum=0.9");
+  CHECK(file.arguments(with("momentum=9e-1, eps=1e-8")).optimizer.optim_args == "momentum=9e-1, eps=1e-8");
+  CHECK(file.notes(with("alpha=0.95")).empty());
+  const std::string mistakes = file.mistakes(with("alpha=0.95,momentum=0.8"));
+  CHECK(contains(mistakes, "optimizer.params.momentum and optim_args differ"));
+}
+
 TEST_CASE("one DeepSpeed file under several names is one, and several are refused") {
   const testing::TemporaryDirectory folder;
   const std::string first = write(folder / "ds.json", R"({"zero_optimization": {"stage": 1}})"),

@@ -119,13 +119,14 @@ def grown_as_peft_merges(scratch):
     from safetensors.torch import load_file
     from transformers import AutoModelForCausalLM
     passed = []
-    for shape in ("tiny-llama", "tiny-gpt2"):  # whose output matrix is its own, and tied
+    # An output matrix of its own, a tied one, and one that has an adapter: peft saves what stands below that as a copy of the base.
+    for shape, modules in (("tiny-llama", {}), ("tiny-gpt2", {}), ("tiny-llama", {"target_modules": ["q_proj", "lm_head"], "modules_to_save": ["embed_tokens"]})):
         model = fixtures.model_folder(scratch, shape, fixtures.tokenizer(scratch, fixtures.sample_text(scratch)))
-        adapter, ours, theirs = (os.path.join(scratch, f"{shape}-{part}") for part in ("grown", "ours", "theirs"))
+        adapter, ours, theirs = (os.path.join(scratch, f"{shape}-{part}-{len(modules)}") for part in ("grown", "ours", "theirs"))
         torch.manual_seed(5)
         base = AutoModelForCausalLM.from_pretrained(model)
         base.resize_token_embeddings(base.config.vocab_size + 8)
-        grown = get_peft_model(base, LoraConfig(task_type="CAUSAL_LM", r=4, init_lora_weights=False))
+        grown = get_peft_model(base, LoraConfig(task_type="CAUSAL_LM", r=4, init_lora_weights=False, **modules))
         grown.save_pretrained(adapter, save_embedding_layers=True)
         resized = AutoModelForCausalLM.from_pretrained(model)
         resized.resize_token_embeddings(resized.config.vocab_size + 8)
@@ -133,7 +134,7 @@ def grown_as_peft_merges(scratch):
         fixtures.run([fixtures.HFTRAIN, "checkpoint", "merge", adapter, ours])
         apart = worst_tensor(f"{ours}/model.safetensors", f"{theirs}/model.safetensors")
         same = [json.load(open(f"{place}/config.json"))["vocab_size"] for place in (ours, theirs)]
-        print(f"grown {shape}: {len(load_file(f'{ours}/model.safetensors'))} tensors, worst {apart:.2e}, vocabularies {same}", flush=True)
+        print(f"grown {shape} {modules}: {len(load_file(f'{ours}/model.safetensors'))} tensors, worst {apart:.2e}, vocabularies {same}", flush=True)
         passed.append(apart <= 1e-6 and same[0] == same[1])
     return all(passed)
 

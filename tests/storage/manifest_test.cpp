@@ -130,6 +130,22 @@ TEST_CASE("a thread of a verification that has no memory ends it with that reaso
   CHECK_THROWS_AS(verify_checkpoint(checkpoint, 2, progress), std::bad_alloc);
 }
 
+TEST_CASE("whoever watches a verification hears of each piece, and ends it within a file", "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "weights", content(5 << 20, 'w');
+  write_text(path, content);
+  const std::vector<FileRecord> records = {{"weights", content.size(), hash_file(path)}};
+  uint64_t told = 0;
+  CHECK(verify_files(folder.path(), records, 1, [&](uint64_t bytes) { told += bytes; }).ok);
+  CHECK(told == content.size());
+  told = 0;
+  const auto stop = [&](uint64_t bytes) {
+    if ((told += bytes) >= content.size() / 2) throw Error(ExitCode::kTerminatedUnsaved, "stopped");
+  };
+  CHECK_THROWS_AS(verify_files(folder.path(), records, 1, stop), Error);
+  CHECK(told < content.size());
+}
+
 TEST_CASE("one flipped bit in any file of a checkpoint is found and named", "[storage]") {
   const TemporaryDirectory folder;
   const std::string checkpoint = committed(folder);

@@ -257,14 +257,14 @@ Json optimizer_options(const ParseOutcome& outcome, Diagnostics& problems) {
   Json options = Json::object();
   if (text.empty()) return options;
   for (const std::string& part : split(text, ',')) {
-    const size_t equals = part.find('=');
-    if (equals == std::string::npos || equals == 0) {
+    const auto pairs = option_pairs(part);
+    if (pairs.empty()) {
       problems.push_back({.what = "optim_args: '" + trim(part) + "' is not key=value",
                           .where = outcome.origins.describe("optim_args"),
                           .why = "",
                           .hint = ""});
     } else {
-      options[trim(part.substr(0, equals))] = trim(part.substr(equals + 1));
+      options[pairs[0].first] = pairs[0].second;
     }
   }
   return options;
@@ -305,6 +305,16 @@ std::span<const Key> schedule_keys(const std::string& schedule) {
 }
 std::span<const Key> optimizer_keys(const std::string& optimizer) {
   return keys_of(kKeysOfOptimizers, optimizer);
+}
+
+std::vector<std::pair<std::string, std::string>> option_pairs(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& part : split(text, ',')) {
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0) continue;
+    pairs.emplace_back(trim(part.substr(0, equals)), trim(part.substr(equals + 1)));
+  }
+  return pairs;
 }
 
 void check_schedule_options(ParseOutcome& outcome, Diagnostics& problems) {

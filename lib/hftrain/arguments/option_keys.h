@@ -3,6 +3,8 @@
 
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "hftrain/arguments/parse.h"
 #include "hftrain/arguments/raw_argument.h"
@@ -12,6 +14,9 @@ namespace hftrain::arguments {
 // The keys that a schedule or an optimizer knows.
 std::span<const Key> schedule_keys(const std::string& schedule);
 std::span<const Key> optimizer_keys(const std::string& optimizer);
+
+// The pairs of key=value,key=value in their order, without blanks around them; a part without a key and '=' is left out.
+std::vector<std::pair<std::string, std::string>> option_pairs(const std::string& text);
 
 // Replaces arguments.schedule.lr_scheduler_kwargs by typed values; unknown keys, wrong types and missing
 // required keys are appended to `problems`.

@@ -43,7 +43,7 @@ std::string hash_bytes(std::string_view bytes) {
 }
 
 // Read, not mapped: a file that becomes shorter meanwhile, or a disk that fails, is an Error and no signal.
-std::string hash_file(const std::string& path) {
+std::string hash_file(const std::string& path, const std::function<void(uint64_t)>& progress) {
   constexpr size_t kPiece = 1 << 20;
   Hasher hasher;
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -56,6 +56,7 @@ std::string hash_file(const std::string& path) {
     if (count < 0) throw system_error(errno, "cannot read", path, ExitCode::kData);
     if (count == 0) return hasher.hex();
     hasher.update({piece.get(), static_cast<size_t>(count)});
+    if (progress) progress(static_cast<uint64_t>(count));
   }
 }
 

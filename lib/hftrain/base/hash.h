@@ -2,6 +2,8 @@
 // not a cryptographic hash.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +25,7 @@ class Hasher {
 
 std::string hash_bytes(std::string_view bytes);
 // Reads the file sequentially in bounded memory.
-std::string hash_file(const std::string& path);
+// `progress` is told of the bytes of each piece that was read, and may throw.
+std::string hash_file(const std::string& path, const std::function<void(uint64_t)>& progress = {});
 
 }  // namespace hftrain

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "hftrain/arguments/metric_name.h"
+#include "hftrain/arguments/option_keys.h"
 #include "hftrain/base/log_level.h"
-#include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/step_arithmetic.h"
@@ -172,13 +172,8 @@ OptimizerPlan resolve_optimizer(const ResolveInput& input) {
   plan.max_grad_norm = optimizer.max_grad_norm;
   if (smooths_labels(*running_architecture(input))) plan.label_smoothing = optimizer.label_smoothing_factor;
   plan.loss_by_probability = input.parsed.arguments.instructions.loss_type == "dft";
-  for (const std::string& option : split(optimizer.optim_args.value_or(""), ',')) {
-    const size_t equals = option.find('=');
-    if (equals == std::string::npos) continue;  // the arguments module has checked the form
-    const std::string key = trim(option.substr(0, equals));
-    if (key == "weight_decay") continue;  // it is plan.weight_decay
-    plan.options[key] = trim(option.substr(equals + 1));
-  }
+  for (const auto& [key, value] : arguments::option_pairs(optimizer.optim_args.value_or("")))
+    if (key != "weight_decay") plan.options[key] = value;  // that one is plan.weight_decay
   return plan;
 }
 

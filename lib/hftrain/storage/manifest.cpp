@@ -63,8 +63,8 @@ Manifest manifest_from_json(const Json& value) {
   return manifest;
 }
 
-// Empty when the file is as recorded.
-std::string fault_of(const std::string& checkpoint, const FileRecord& record) {
+// Empty when the file is as recorded. What `progress` throws is thrown on.
+std::string fault_of(const std::string& checkpoint, const FileRecord& record, const ByteProgress& progress) {
   const std::string path = checkpoint + '/' + record.path;
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "is missing";
@@ -72,9 +72,20 @@ std::string fault_of(const std::string& checkpoint, const FileRecord& record) {
     return "has " + std::to_string(status.st_size) + " bytes, the manifest says " +
            std::to_string(record.size);
   }
+  std::exception_ptr ended;
+  const auto tell = [&](uint64_t bytes) {
+    try {
+      if (progress) progress(bytes);
+    } catch (...) {
+      ended = std::current_exception();
+      throw;
+    }
+  };
   try {
-    if (hash_file(path) != record.hash) return "has another content than when it was saved (hash differs)";
+    if (hash_file(path, tell) != record.hash)
+      return "has another content than when it was saved (hash differs)";
   } catch (const Error& error) {
+    if (ended) std::rethrow_exception(ended);
     return "cannot be read: " + error.diagnostics().front().why;
   }
   return "";
@@ -86,8 +97,7 @@ std::vector<std::string> faults_of(const std::string& checkpoint, const std::vec
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i = next++; i < records.size(); i = next++) {
-      faults[i] = fault_of(checkpoint, records[i]);
-      if (progress) progress(records[i].size);
+      faults[i] = fault_of(checkpoint, records[i], progress);
     }
   };
   // Memory may be short: that ends the verification, not the process.

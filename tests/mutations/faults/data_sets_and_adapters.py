@@ -77,11 +77,6 @@ fault("an optimizer's state is looked for under names of files alone",
       tests=["checkpoint: state is found under the names that modules have in memory, and files do not"],
       says=r"does not train")
 
-fault("a checkpoint's adapter is compared in the order of its words",
-      "launcher/front/output_stage.cpp", "  std::ranges::sort(spec.targets);\n", "",
-      tests=["front: a checkpoint's adapter is that of the run in whatever order and under whichever names its modules stand"],
-      says=r"q_proj|is not that of this run")
-
 fault("a GLUE task takes the order of the data for a model that has its labels",
       "lib/hftrain/tasks/text_classification.cpp", "found->in_order_of(of_model).to_json_value()", "found->to_json_value()",
       tests=["tasks: a GLUE task keeps the numbers of a model that has its labels, and no other run does"],
@@ -115,3 +110,18 @@ fault("an adapter is scaled by a rank that it does not have",
 fault("a copy of the base that an adapter brings does not count",
       "launcher/front/merged_tensors.cpp", "      adapter.read_whole(*copy, entry, rows, bytes);\n    } else {\n      base.read(name, rows, bytes);", "      base.read(name, rows, bytes);\n    } else {\n      base.read(name, rows, bytes);",
       tests=["runs: adapters: what an adapter holds beside its config is held against it"], says=r"a copy of the base")
+
+fault("an adapter whose modules are named in other words is another one",
+      "launcher/front/resumed_adapter.cpp", "if (name_the_same(plan, saved, own)) {", "if (saved.targets == own.targets && name_the_same(plan, saved, own)) {",
+      tests=["front: an adapter whose modules others name in other words is the run's"],
+      says=r"CHECK_NOTHROW|score|attention")
+
+fault("what transformers' Adafactor computes anew makes it another optimizer",
+      "lib/hftrain/checkpoint/trainer_checkpoint.cpp", 'if (name == "RMS" && holds(own, "exp_avg_sq_row")) continue;', "",
+      tests=["parity: runs of the Trainer with other optimizers than AdamW go on with their losses"],
+      says=r"RMS")
+
+fault("a copy of the base with rows of later tokens is held against the base's shape",
+      "launcher/front/merge_by_table.cpp", "copy != nullptr ? copy : stored)->shape", "copy != nullptr && stored == nullptr ? copy : stored)->shape",
+      tests=["parity: adapters are trained as peft trains them, and each opens what the other saved"],
+      says=r"another shape")

@@ -88,3 +88,13 @@ fault("what a link to the output folder hides is moved from under the run",
       "launcher/front/output_stage.cpp", "fs::path place = fs::weakly_canonical(folder, error);", "fs::path place = fs::weakly_canonical(folder.parent_path(), error) / folder.filename();",
       tests=["front: a checkpoint in the folder that is moved aside is refused, by whatever links it is named"],
       says=r"lies in the folder that is moved aside")
+
+fault("a verification is not to be ended within a file",
+      "lib/hftrain/base/hash.cpp", "if (progress) progress(static_cast<uint64_t>(count));", "if (progress && count < 4096) progress(static_cast<uint64_t>(count));",
+      tests=["storage: whoever watches a verification hears of each piece, and ends it within a file"],
+      says=r"told|stop")
+
+fault("who ends a verification is taken for a disk that fails",
+      "lib/hftrain/storage/manifest.cpp", "    if (ended) std::rethrow_exception(ended);\n", "",
+      tests=["storage: whoever watches a verification hears of each piece, and ends it within a file"],
+      says=r"stop")

@@ -298,3 +298,13 @@ fault("what follows a character of two halves is told in the wrong place",
       "lib/hftrain/arguments/json_text.cpp", "missing += kShorter;", "",
       tests=["arguments: characters beyond U+FFFF are read as Python writes them into JSON"],
       says=r"unknown key 'sed'")
+
+fault("options of the command line are forgotten beside an optimizer section",
+      "lib/hftrain/arguments/import/deepspeed_optimizer.cpp", "if (!asked.empty()) options.push_back(asked);", "if (asked.size() == 1) options.push_back(asked);",
+      tests=["arguments: options of the command line stand beside the params of an optimizer section"],
+      says=r"alpha=0.95")
+
+fault("options of an optimizer section and of the command line are compared as texts",
+      "lib/hftrain/arguments/import/deepspeed_optimizer.cpp", "return first && second ? *first == *second : a == b;", "return first && second ? a == b : a.empty();",
+      tests=["arguments: options of the command line stand beside the params of an optimizer section"],
+      says=r"momentum")

@@ -85,18 +85,37 @@ Json epsilon(const DeepSpeedFile& file, const std::string& pointer) {
   return written;
 }
 
-// Params that only --optim_args can say.
+// Two texts of one value of that option: 0.9 and 9e-1, true and True.
+bool same_option(const std::string& optim, const std::string& key, const std::string& a,
+                 const std::string& b) {
+  const Result<Json> one = convert_mapping(optimizer_keys(optim), Json{{key, a}}),
+                     other = convert_mapping(optimizer_keys(optim), Json{{key, b}});
+  const auto *first = std::get_if<Json>(&one), *second = std::get_if<Json>(&other);
+  return first && second ? *first == *second : a == b;
+}
+
+// Params that only --optim_args can say; what both say agrees.
 void further_options(const DeepSpeedFile& file, const std::string& optim) {
+  const std::string asked =
+      file.flags.value("optim_args").is_string() ? file.flags.value("optim_args").get<std::string>() : "";
+  const auto pairs = option_pairs(asked);
   std::vector<std::string> options;
+  if (!asked.empty()) options.push_back(asked);
   for (const char* key : {"alpha", "centered", "dampening", "eps", "lr_decay", "momentum", "nesterov"}) {
     const std::string pointer = std::string(kParams) + '/' + key;
     const bool is_epsilon = std::string_view(key) == "eps";
     if (!file.keys.has(pointer) || (is_epsilon && optim.starts_with("adam"))) continue;
-    const Json value = is_epsilon ? epsilon(file, pointer) : *file.keys.find(pointer);
-    options.push_back(std::string(key) + '=' + to_yaml(value));
+    const std::string value = to_yaml(is_epsilon ? epsilon(file, pointer) : *file.keys.find(pointer));
+    const auto given = std::ranges::find(pairs, key, &std::pair<std::string, std::string>::first);
+    if (given == pairs.end()) {
+      options.push_back(std::string(key) + '=' + value);
+    } else if (!same_option(optim, key, given->second, value)) {
+      file.flags.conflict("optim_args", std::string("optimizer.params.") + key,
+                          std::string(key) + '=' + value, file.keys.place(pointer));
+    }
   }
-  if (!options.empty())
-    file.flags.set("optim_args", join(options, ","), "optimizer.params", file.keys.place(kParams));
+  const std::string text = join(options, ",");
+  if (text != asked) file.flags.replace("optim_args", text, file.keys.place(kParams));
 }
 
 // A schedule with a rate of its own sets it, not the optimizer.

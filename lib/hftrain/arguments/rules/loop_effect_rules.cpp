@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "hftrain/arguments/option_keys.h"
 #include "hftrain/arguments/rules/conditions.h"
 #include "hftrain/arguments/rules/rule_groups.h"
 
@@ -25,8 +26,9 @@ bool without_epsilon(const std::string& optim) {
 // A DeepSpeed file's optimizer has it for its eps, as "auto" or as an equal number.
 bool stands_for_epsilon(const Arguments& arguments) {
   const std::optional<DeepSpeedOptions>& file = arguments.parallel.deepspeed;
+  const auto is_epsilon = [](const auto& pair) { return pair.first == "eps"; };
   return file && file->has_optimizer &&
-         arguments.optimizer.optim_args.value_or("").find("eps=") != std::string::npos;
+         std::ranges::any_of(option_pairs(arguments.optimizer.optim_args.value_or("")), is_epsilon);
 }
 
 // With data_dir the files of all sets are named at once.

@@ -1,0 +1,79 @@
+#include "launcher/front/resumed_adapter.h"
+
+#include <vector>
+
+#include "hftrain/architectures/adapter.h"
+#include "hftrain/architectures/adapter_config.h"
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
+#include "hftrain/base/text.h"
+#include "hftrain/plan/identity.h"
+#include "hftrain/tasks/task_table.h"
+
+namespace hftrain::front {
+namespace {
+
+// Whether two name the same modules of the plan's model in other words, or in another order: peft writes sets, and
+// every name that a head may have.
+bool name_the_same(const plan::RunPlan& plan, const architectures::AdapterSpec& one,
+                   const architectures::AdapterSpec& other) {
+  try {
+    const auto model = architectures::Architecture::from_config(plan.model.config, "the plan",
+                                                                tasks::row_of(plan.data.task).head);
+    const architectures::ParameterTable& table = model->parameters();
+    const std::string& type = plan.model.model_type;
+    return architectures::adapted_modules(table, one, type) ==
+               architectures::adapted_modules(table, other, type) &&
+           architectures::saved_whole(table, one, type) == architectures::saved_whole(table, other, type);
+  } catch (const Error&) {
+    return false;  // modules that this model does not have
+  }
+}
+
+// An adapter's config beside the model of the plan: another release may have called the modules otherwise.
+Json with_names_of_now(const plan::RunPlan& plan, const std::string& path) {
+  const std::string text = read_file(path);
+  const architectures::AdapterSpec spec = architectures::adapter_from_json(parse_json(text, path), path);
+  try {
+    const auto beside = architectures::Architecture::from_config(plan.model.config, "the plan",
+                                                                 tasks::row_of(plan.data.task).head, spec);
+    return parse_json(architectures::with_names_in_memory(text, beside->parameters(), spec), path);
+  } catch (const Error&) {
+    // Of modules that this model does not have: another adapter, as is told then.
+    return parse_json(text, path);
+  }
+}
+
+}  // namespace
+
+void check_resumed_adapter(const plan::RunPlan& plan, const std::string& checkpoint) {
+  const std::string path = checkpoint + '/' + architectures::kAdapterConfigName;
+  if (!path_exists(path) && plan.model.adapter) {
+    throw Error(ExitCode::kUsage, "the checkpoint holds no adapter")
+        .where(checkpoint)
+        .why("this run trains one")
+        .hint("leave --use_peft out; or --model_name_or_path " + checkpoint +
+              " begins an adapter beside its weights");
+  }
+  if (!path_exists(path)) return;
+  std::vector<std::string> different = {"it holds an adapter, and this run trains none"};
+  if (plan.model.adapter) {
+    architectures::AdapterSpec saved = architectures::adapter_from_json(with_names_of_now(plan, path), path);
+    const architectures::AdapterSpec own =
+        architectures::adapter_from_json(parse_json(plan.model.adapter->config, "the plan"), "the plan");
+    if (name_the_same(plan, saved, own)) {
+      saved.targets = own.targets;
+      saved.saved_modules = own.saved_modules;
+    }
+    different = plan::identity_differences(plan::adapter_identity(saved), plan::adapter_identity(own));
+  }
+  if (different.empty()) return;
+  throw Error(ExitCode::kUsage, "the checkpoint's adapter is not that of this run")
+      .where(path)
+      .why(join(different, "; "))
+      .hint("give the lora_* flags that it was trained with; --model_name_or_path " + checkpoint +
+            " --use_peft begins a new run from it");
+}
+
+}  // namespace hftrain::front
