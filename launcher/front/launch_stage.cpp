@@ -12,6 +12,8 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
+#include "hftrain/storage/checkpoint_folder.h"
+#include "hftrain/storage/file_system.h"
 #include "hftrain/storage/output_place.h"
 #include "launcher/control/message.h"
 #include "launcher/front/attempts.h"
@@ -193,6 +195,12 @@ std::string line_of_search(const launcher::JobResult& result, const plan::RunPla
                                  " (--auto_find_batch_size)");
 }
 
+// Whole checkpoints in size: an attempt that ended in the middle of a save would leave less room to each that follows.
+std::vector<std::string> discard_unfinished_saves(const std::string& output_dir) {
+  storage::PosixFileSystem files;
+  return storage::clean_leftovers(files, output_dir);
+}
+
 // What the attempts did is moved out of the way, and the plan is made anew.
 plan::RunPlan plan_of_search(const PlanMaker& make_plan, const plan::RunPlan& plan, int64_t batch,
                              Attempts& attempts, HubPusher* pusher, std::vector<std::string>& notices) {
@@ -247,11 +255,13 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
       std::vector<std::string> notices;
       others.run_in_background([&] {
         place.check();  // before others of the job read a plan there
+        notices = discard_unfinished_saves(plan.output_dir);
         if (batch) {
           plan = plan_of_search(make_plan, plan, *batch, attempts, pusher ? &*pusher : nullptr, notices);
         } else {
           attempts.find_start();
-          notices = attempts.notices();
+          const std::vector<std::string>& found = attempts.notices();
+          notices.insert(notices.end(), found.begin(), found.end());
           plan.saving.resume_from = attempts.resume_from();
           plan.saving.restore_callbacks =
               attempts.goes_on() || inputs.parsed.arguments.saving.restore_callback_states_from_checkpoint;

@@ -291,7 +291,8 @@ ResumeDecision begin_anew(const Inputs& inputs) {
 }
 
 ResumeDecision resume_as_asked(const plan::RunPlan& plan, ResumeDecision decision) {
-  check_resumed_adapter(plan, decision.from);
+  const std::string told = check_resumed_adapter(plan, decision.from);
+  if (!told.empty()) decision.notices.push_back(told);
   return decision;
 }
 

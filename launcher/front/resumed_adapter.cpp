@@ -8,11 +8,17 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/interchange/fsdp_folder.h"
+#include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/plan/identity.h"
 #include "hftrain/tasks/task_table.h"
 
 namespace hftrain::front {
 namespace {
+
+constexpr const char* kOfParts =
+    "warning: the checkpoint has its adapter in the parts of FSDP and no adapter_config.json, which would say how "
+    "it was trained: this run's --lora_alpha and --use_rslora count";
 
 // Whether two name the same modules of the plan's model in other words, or in another order: peft writes sets, and
 // every name that a head may have.
@@ -47,16 +53,17 @@ Json with_names_of_now(const plan::RunPlan& plan, const std::string& path) {
 
 }  // namespace
 
-void check_resumed_adapter(const plan::RunPlan& plan, const std::string& checkpoint) {
+std::string check_resumed_adapter(const plan::RunPlan& plan, const std::string& checkpoint) {
   const std::string path = checkpoint + '/' + architectures::kAdapterConfigName;
   if (!path_exists(path) && plan.model.adapter) {
+    if (interchange::is_in_parts(checkpoint) && interchange::is_fsdp_adapter(checkpoint)) return kOfParts;
     throw Error(ExitCode::kUsage, "the checkpoint holds no adapter")
         .where(checkpoint)
         .why("this run trains one")
         .hint("leave --use_peft out; or --model_name_or_path " + checkpoint +
               " begins an adapter beside its weights");
   }
-  if (!path_exists(path)) return;
+  if (!path_exists(path)) return "";
   std::vector<std::string> different = {"it holds an adapter, and this run trains none"};
   if (plan.model.adapter) {
     architectures::AdapterSpec saved = architectures::adapter_from_json(with_names_of_now(plan, path), path);
@@ -68,7 +75,7 @@ void check_resumed_adapter(const plan::RunPlan& plan, const std::string& checkpo
     }
     different = plan::identity_differences(plan::adapter_identity(saved), plan::adapter_identity(own));
   }
-  if (different.empty()) return;
+  if (different.empty()) return "";
   throw Error(ExitCode::kUsage, "the checkpoint's adapter is not that of this run")
       .where(path)
       .why(join(different, "; "))

@@ -39,18 +39,20 @@ CASES = {  # who saves and how, and how hftrain goes on
     "fsdp2": (("fsdp", "2", "SHARDED_STATE_DICT"), ["two ranks"]),
     "fsdp-whole": (("fsdp", "1", "FULL_STATE_DICT"), ["two ranks"]),
     "fsdp2-whole": (("fsdp", "2", "FULL_STATE_DICT"), ["full_shard", "one rank"]),
+    "fsdp2-adapter": (("fsdp", "2", "SHARDED_STATE_DICT"), ["two ranks", "full_shard"]),
     "universal-2": (("universal", "2"), ["two ranks"]),
     "universal-3": (("universal", "3"), ["full_shard"]),
     "deepspeed-2": (("deepspeed", "2"), ["two ranks", "one rank"]),
     "deepspeed-3": (("deepspeed", "3"), ["full_shard"]),
 }
+LORA = dict(r=4, lora_alpha=16, target_modules=["c_attn", "c_proj"])
 
 
 def decayed_first(model):
     """Names of the parameters with weight decay, and of those without."""
     from transformers import Trainer
     decayed = set(Trainer.get_decay_parameter_names(types.SimpleNamespace(), model))
-    names = [name for name, _ in model.named_parameters()]
+    names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
     return [name for name in names if name in decayed], [name for name in names if name not in decayed]
 
 
@@ -59,7 +61,7 @@ def shard(model, version, kind):
     import torch
     if version == "2":
         mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (torch.distributed.get_world_size(),))
-        for block in model.transformer.h:
+        for block in (model.base_model.model if hasattr(model, "peft_config") else model).transformer.h:
             torch.distributed.fsdp.fully_shard(block, mesh=mesh)
         return torch.distributed.fsdp.fully_shard(model, mesh=mesh)
     from torch.distributed.fsdp.wrap import ModuleWrapPolicy
@@ -68,15 +70,18 @@ def shard(model, version, kind):
                                                            auto_wrap_policy=ModuleWrapPolicy({type(model.transformer.h[0])}))
 
 
-def save_fsdp(source, target, version, kind):
-    """One rank of those that save the Trainer's checkpoint SOURCE again, as accelerate does for FSDP."""
+def save_fsdp(source, target, version, kind, base=None):
+    """One rank of those that save the Trainer's checkpoint SOURCE again, as accelerate does for FSDP; of an adapter of the model BASE, too."""
     import torch
     from accelerate.utils import fsdp_utils
     from torch.distributed.checkpoint.state_dict import StateDictOptions, set_optimizer_state_dict
     from torch.distributed.fsdp import fully_sharded_data_parallel as fsdp
     from transformers import AutoModelForCausalLM
     torch.distributed.init_process_group("gloo")
-    model = AutoModelForCausalLM.from_pretrained(source)
+    model = AutoModelForCausalLM.from_pretrained(base or source)
+    if base:
+        from peft import PeftModel
+        model = PeftModel.from_pretrained(model, source, is_trainable=True)
     groups = decayed_first(model)
     order = groups[0] + groups[1]
     saved = torch.load(os.path.join(source, "optimizer.pt"), weights_only=True, map_location="cpu")
@@ -95,7 +100,7 @@ def save_fsdp(source, target, version, kind):
     rank = torch.distributed.get_rank()
     accelerator = types.SimpleNamespace(process_index=rank, num_processes=torch.distributed.get_world_size(), is_fsdp2=version == "2")
     fsdp_utils.logger = types.SimpleNamespace(info=lambda text: None)
-    fsdp_utils.save_fsdp_model(plugin, accelerator, model, target)
+    fsdp_utils.save_fsdp_model(plugin, accelerator, model, target, adapter_only=bool(base))
     fsdp_utils.save_fsdp_optimizer(plugin, accelerator, optimizer, model, target)
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
@@ -128,19 +133,19 @@ def by_step(history):
     return {record["step"]: record for record in history if "loss" in record}
 
 
-def whole_run(scratch, name, model, text, **more):
+def whole_run(scratch, name, model, text, adapter=None, **more):
     """Log records of the Trainer's by step; its checkpoint at step 10 lies in SCRATCH/NAME."""
     out = os.path.join(scratch, name + ".json")
     arguments = {**COMMON, "output_dir": os.path.join(scratch, name), "use_cpu": True, "save_strategy": "steps", "save_steps": BROKEN, **more}
-    peers.run(fixtures.PEER, ["--model", model, "--train_file", text, "--block_size", "128", "--out", out, "--"] +
-              [f"{key}={json.dumps(value)}" for key, value in arguments.items()], ranks=2, DS_ACCELERATOR="cpu")
+    peers.run(fixtures.PEER, ["--model", model, "--train_file", text, "--block_size", "128", "--out", out] + (["--adapter", adapter] if adapter else []) +
+              ["--"] + [f"{key}={json.dumps(value)}" for key, value in arguments.items()], ranks=2, DS_ACCELERATOR="cpu")
     with open(out) as file:
         return by_step(json.load(file)["log_history"])
 
 
-def again(scratch, name, who, *how):
+def again(scratch, name, who, *how, whole="whole"):
     """The Trainer's checkpoint at step 10 as the peer leaves it: no model's configuration, no weights in the model's own file."""
-    source, target = os.path.join(scratch, "whole", f"checkpoint-{BROKEN}"), os.path.join(scratch, name, f"checkpoint-{BROKEN}")
+    source, target = os.path.join(scratch, whole, f"checkpoint-{BROKEN}"), os.path.join(scratch, name, f"checkpoint-{BROKEN}")
     os.makedirs(target)
     if who == "fsdp":
         peers.run(os.path.abspath(__file__), ["--save", source, target, *how], ranks=2)
@@ -180,9 +185,9 @@ def flags(way, model, text, out):
             str(count), "--do_train", "--save_strategy", "no", *more] + [part for key, value in COMMON.items() for part in (f"--{key}", str(value))]
 
 
-def goes_on(name, way, whole, model, text, checkpoint, scratch):
+def goes_on(name, way, whole, model, text, checkpoint, scratch, *more):
     out = os.path.join(scratch, name, "on-" + way.replace(" ", "-"))
-    fixtures.run([fixtures.HFTRAIN, *flags(way, model, text, out), "--resume_from_checkpoint", checkpoint], env=ONE_THREAD)
+    fixtures.run([fixtures.HFTRAIN, *flags(way, model, text, out), *more, "--resume_from_checkpoint", checkpoint], env=ONE_THREAD)
     mine, steps = by_step(fixtures.our_records(out)), range(BROKEN + 1, STEPS + 1)
     if sorted(mine) != list(steps):
         print(f"  {name}, {way}: losses at {sorted(mine)}")
@@ -275,8 +280,28 @@ def begun_anew(name, model, text, checkpoint, scratch):
     return False
 
 
+def adapter_goes_on(name, model, text, scratch):
+    """In parts there is no adapter_config.json: the run's own flags say what it is, and that is told."""
+    from adapters_match_peft import first_adapter
+    (who, *how), ways = CASES[name]
+    first = first_adapter(model, os.path.join(scratch, name + "-first"), {**LORA, "lora_dropout": 0.0})
+    whole = whole_run(scratch, name + "-whole", model, text, adapter=first)
+    checkpoint = again(scratch, name, who, *how, model, whole=name + "-whole")
+    own = ["--use_peft", "--lora_r", str(LORA["r"]), "--lora_alpha", str(LORA["lora_alpha"]), "--lora_dropout", "0", "--lora_target_modules", *LORA["target_modules"]]
+    good = all([goes_on(name, way, whole, model, text, checkpoint, scratch, *own) for way in ways])
+    for case, more, words in (("told", [], "no adapter_config.json, which would say how it was trained"), ("rank", ["--lora_r", "8"], "lora_A"), ("whole", ["--use_peft", "false"], "the model's weights lack")):
+        result = subprocess.run([fixtures.HFTRAIN, *flags("two ranks", model, text, os.path.join(scratch, name, case)), *own, *more, "--resume_from_checkpoint", checkpoint],
+                                text=True, capture_output=True, env=ONE_THREAD)
+        if result.returncode != (0 if case == "told" else 4) or words not in result.stdout + result.stderr:
+            print(f"  {name}, {case}: exit code {result.returncode}, without {words!r}:\n{result.stderr}")
+            good = False
+    return good
+
+
 def compare(name, whole, model, text, scratch):
     (who, *how), ways = CASES[name]
+    if name.endswith("adapter"):
+        return adapter_goes_on(name, model, text, scratch)
     if who == "deepspeed":
         whole, *checkpoints = by_deepspeed(scratch, name, model, text, *how)
         return all([goes_on(called, way, whole, model, text, checkpoint, scratch)
@@ -302,7 +327,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         text = fixtures.sample_text(scratch, size=60_000)
         model = fixtures.model_folder(scratch, "tiny-gpt2", fixtures.tokenizer(scratch, text))
-        whole = None if all(name.startswith("deepspeed") for name in cases) else whole_run(scratch, "whole", model, text)
+        whole = None if all(name.startswith("deepspeed") or name.endswith("adapter") for name in cases) else whole_run(scratch, "whole", model, text)
         good = all([compare(name, whole, model, text, scratch) for name in cases])
     sys.exit(0 if good else 1)
 

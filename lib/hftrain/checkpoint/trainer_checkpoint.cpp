@@ -15,6 +15,7 @@
 #include "hftrain/base/text.h"
 #include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/interchange/deepspeed_folder.h"
+#include "hftrain/interchange/fsdp_folder.h"
 #include "hftrain/interchange/deepspeed_state.h"
 #include "hftrain/interchange/optimizer_states.h"
 #include "hftrain/storage/sharded_state.h"
@@ -247,8 +248,12 @@ interchange::TrainerRun trainer_run(const plan::RunPlan& plan, const architectur
 }
 
 storage::StoredWeights open_saved_adapter(const std::string& folder) {
-  if (!interchange::has_deepspeed(folder))
-    return storage::StoredWeights(folder, architectures::kAdapterWeightsName);
+  if (!interchange::has_deepspeed(folder)) {
+    const bool parts = !path_exists(folder + '/' + architectures::kAdapterWeightsName) &&
+                       interchange::is_fsdp_adapter(folder);
+    return parts ? interchange::open_fsdp_model(folder)
+                 : storage::StoredWeights(folder, architectures::kAdapterWeightsName);
+  }
   return interchange::open_deepspeed_trained(
       folder, [](const std::string& name) { return architectures::kAdapterPrefix + without_adapter(name); });
 }

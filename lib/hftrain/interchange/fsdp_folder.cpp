@@ -1,5 +1,6 @@
 #include "hftrain/interchange/fsdp_folder.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -122,6 +123,14 @@ bool has_fsdp_model(const std::string& checkpoint) {
 bool has_fsdp_optimizer(const std::string& checkpoint) {
   return is_dcp_folder(checkpoint + '/' + kFsdpOptimizer) ||
          path_exists(checkpoint + '/' + kFsdpOptimizerFile);
+}
+
+bool is_fsdp_adapter(const std::string& checkpoint) {
+  if (!has_fsdp_model(checkpoint)) return false;
+  const storage::StoredWeights held = open_fsdp_model(checkpoint);
+  return std::ranges::any_of(held.entries(), [](const storage::TensorEntry& entry) {
+    return entry.name.ends_with(".lora_A.weight");
+  });
 }
 
 storage::StoredWeights open_fsdp_model(const std::string& checkpoint, Checksums checksums) {

@@ -20,6 +20,9 @@ inline constexpr const char* kFsdpOptimizerFile = "optimizer.bin";
 bool has_fsdp_model(const std::string& checkpoint);
 bool has_fsdp_optimizer(const std::string& checkpoint);
 
+// Whether the model that it has is an adapter, under the names of peft's files; beside parts there is no adapter_config.json. Error(kData).
+bool is_fsdp_adapter(const std::string& checkpoint);
+
 // Under transformers' names. Error(kData).
 storage::StoredWeights open_fsdp_model(const std::string& checkpoint, Checksums checksums = Checksums::kLeft);
 OptimizerStates open_fsdp_optimizer(const std::string& checkpoint, Checksums checksums = Checksums::kLeft);

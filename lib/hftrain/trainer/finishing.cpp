@@ -34,7 +34,7 @@ bool models_language(architectures::Head head) {
 std::string weights_problem(const std::string& folder, bool adapter,
                             const checkpoint::Checkpointer& checkpointer) {
   const std::optional<Error> failure = checkpoint::attempt([&] {
-    if (!adapter || interchange::has_deepspeed(folder)) interchange::check_weights(folder);
+    if (!adapter || interchange::is_in_parts(folder)) interchange::check_weights(folder);
     checkpointer.check_saved(folder);
   });
   if (!failure) return "";
