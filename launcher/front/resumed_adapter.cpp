@@ -17,7 +17,8 @@ namespace hftrain::front {
 namespace {
 
 constexpr const char* kOfParts =
-    "warning: the checkpoint has its adapter in the parts of FSDP and no adapter_config.json, which would say how "
+    "warning: the checkpoint has its adapter in the parts of FSDP and no adapter_config.json, which would "
+    "say how "
     "it was trained: this run's --lora_alpha and --use_rslora count";
 
 // Whether two name the same modules of the plan's model in other words, or in another order: peft writes sets, and

@@ -15,8 +15,8 @@
 #include "hftrain/base/text.h"
 #include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/interchange/deepspeed_folder.h"
-#include "hftrain/interchange/fsdp_folder.h"
 #include "hftrain/interchange/deepspeed_state.h"
+#include "hftrain/interchange/fsdp_folder.h"
 #include "hftrain/interchange/optimizer_states.h"
 #include "hftrain/storage/sharded_state.h"
 

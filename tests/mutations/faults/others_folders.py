@@ -202,3 +202,13 @@ fault("of an empty universal folder the converter is named, which makes the same
       "lib/hftrain/interchange/universal_folder.cpp", "  Error error = without_converter(\n      checkpoint, zero,\n", "  Error error = not_of_deepspeed(\n      zero,\n",
       tests=["interchange: a universal folder of an optimizer that keeps nothing is empty, and the ranks' files are named"],
       says=r"convert")
+
+fault("an attempt of a restart leaves what a killed one began to save",
+      "launcher/front/launch_stage.cpp", "notices = discard_unfinished_saves(plan.output_dir);", "static_cast<void>(discard_unfinished_saves);",
+      tests=["runs: what comes in between of a save in the background"],
+      says=r"left \[")
+
+fault("an adapter in the parts of FSDP is none",
+      "lib/hftrain/interchange/fsdp_folder.cpp", 'return entry.name.ends_with(".lora_A.weight");', 'return entry.name.empty();',
+      tests=["parity: runs go on from checkpoints that others saved in parts with the losses that they would have had"],
+      says=r"holds no adapter")
