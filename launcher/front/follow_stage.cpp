@@ -13,6 +13,8 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/file.h"
 #include "hftrain/plan/identity.h"
+#include "hftrain/storage/checkpoint_folder.h"
+#include "hftrain/storage/file_system.h"
 #include "launcher/control/follower.h"
 #include "launcher/control/preflight.h"
 #include "launcher/control/reach.h"
@@ -263,9 +265,15 @@ class FollowStage {
   // back it is written no sooner than ranks start.
   void make_place_for_plan(const Json& of_node_0) {
     if (own_folder_) {
+      std::vector<std::string> lines;
       follower_->run_in_background([&](const std::atomic<bool>&) {
-        if (output_) output_->begin();
+        if (!output_) return;
+        output_->begin();
+        storage::PosixFileSystem files;
+        lines = storage::clean_leftovers(
+            files, plan_.output_dir);  // of an attempt that ended in the middle of a save
       });
+      for (const std::string& line : lines) console_.line(line);
     } else {
       check_output_folder(plan_.output_dir);
     }

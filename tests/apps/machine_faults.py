@@ -11,6 +11,7 @@ import time
 
 import faults
 from machines import BAR_SECONDS, check, losses, processes_of, tell, timed
+from node_folders import outputs
 from runs import BUILD, InTime, free_port
 
 
@@ -48,6 +49,23 @@ def scenario_a_killed_rank_of_any_machine_starts_all_again(scenario):
         check(f"rank {rank} killed: named, and all started again", said, run.text())
         same = faults.losses(run.output) == expected
         check(f"rank {rank} killed: the losses of the undisturbed run", same, run.text())
+
+
+def scenario_a_killed_rank_leaves_no_part_of_a_save_on_any_machine(scenario):
+    places, port = outputs(scenario, "unfinished"), free_port()
+    fronts = [scenario.front(index, scenario.flags(place, *scenario.nodes(port, index), *faults.FLAGS, "--max_steps", "96", "--max_restarts", "1", "--save_on_each_node"), f"unfinished-{index}")
+              for index, place in enumerate(places)]
+    fronts[0].wait_for("loss")
+    begun = [f"{place}/.checkpoint-7.tmp-1-1" for place in places]  # as a save that a rank did not finish
+    for folder in begun:
+        os.mkdir(folder)
+    deadline = time.monotonic() + 60
+    while not (workers := faults.processes_of(places[1])) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    faults.send(next(iter(workers)), signal.SIGKILL)
+    codes, text = [front.wait(120) for front in fronts], "".join(front.text() for front in fronts)
+    check("a save that was not finished: both machines end with 0", codes == [0, 0] and "restart 1 of 1" in text, f"{codes}\n{text}")
+    check("a save that was not finished: gone from both", text.count("left behind by an interrupted save") == 2 and not any(map(os.path.exists, begun)), text)
 
 
 def open_pipe(path, seconds=60):

@@ -212,3 +212,8 @@ fault("an adapter in the parts of FSDP is none",
       "lib/hftrain/interchange/fsdp_folder.cpp", 'return entry.name.ends_with(".lora_A.weight");', 'return entry.name.empty();',
       tests=["parity: runs go on from checkpoints that others saved in parts with the losses that they would have had"],
       says=r"holds no adapter")
+
+fault("a node with a folder of its own keeps what a killed rank began to save",
+      "launcher/front/follow_stage.cpp", "lines = storage::clean_leftovers(files, plan_.output_dir);", "lines.clear();",
+      tests=["machines: a killed rank leaves no part of a save on any machine"],
+      says=r"gone from both", seconds=200)
