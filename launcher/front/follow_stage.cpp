@@ -270,8 +270,8 @@ class FollowStage {
         if (!output_) return;
         output_->begin();
         storage::PosixFileSystem files;
-        lines = storage::clean_leftovers(
-            files, plan_.output_dir);  // of an attempt that ended in the middle of a save
+        // Of an attempt that ended in the middle of a save.
+        lines = storage::clean_leftovers(files, plan_.output_dir);
       });
       for (const std::string& line : lines) console_.line(line);
     } else {

@@ -248,14 +248,12 @@ interchange::TrainerRun trainer_run(const plan::RunPlan& plan, const architectur
 }
 
 storage::StoredWeights open_saved_adapter(const std::string& folder) {
-  if (!interchange::has_deepspeed(folder)) {
-    const bool parts = !path_exists(folder + '/' + architectures::kAdapterWeightsName) &&
-                       interchange::is_fsdp_adapter(folder);
-    return parts ? interchange::open_fsdp_model(folder)
-                 : storage::StoredWeights(folder, architectures::kAdapterWeightsName);
-  }
-  return interchange::open_deepspeed_trained(
-      folder, [](const std::string& name) { return architectures::kAdapterPrefix + without_adapter(name); });
+  if (interchange::has_deepspeed(folder))
+    return interchange::open_deepspeed_trained(
+        folder, [](const std::string& name) { return architectures::kAdapterPrefix + without_adapter(name); });
+  const bool file = path_exists(folder + '/' + architectures::kAdapterWeightsName);
+  if (!file && interchange::is_fsdp_adapter(folder)) return interchange::open_fsdp_model(folder);
+  return storage::StoredWeights(folder, architectures::kAdapterWeightsName);
 }
 
 std::vector<std::string> kept_states(parallel::Strategy& strategy) {

@@ -127,7 +127,7 @@ fault("a rank that holds no part of the state knows of no optimizer's",
       says=r"without_state|of another optimizer")
 
 fault("an adapter goes on from its rounded weights beside those of DeepSpeed",
-      "lib/hftrain/checkpoint/trainer_checkpoint.cpp", "  if (!interchange::has_deepspeed(folder))\n", "  if (!folder.empty())\n",
+      "lib/hftrain/checkpoint/trainer_checkpoint.cpp", "  if (interchange::has_deepspeed(folder))\n", "  if (folder.empty())\n",
       tests=["checkpoint: an adapter goes on from the float32 that DeepSpeed left, and else from its own file"],
       says=r"== storage::DType::kF32")
 
