@@ -215,5 +215,5 @@ fault("an adapter in the parts of FSDP is none",
 
 fault("a node with a folder of its own keeps what a killed rank began to save",
       "launcher/front/follow_stage.cpp", "lines = storage::clean_leftovers(files, plan_.output_dir);", "lines.clear();",
-      tests=["machines: a killed rank leaves no part of a save on any machine"],
+      tests=["runs: machines: a killed rank leaves no part of a save on any machine"],
       says=r"gone from both", seconds=200)
