@@ -17,7 +17,7 @@ import zlib
 
 import numpy
 import torch
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, PngImagePlugin
 from torchvision import transforms
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/images"
@@ -112,6 +112,25 @@ def jpeg_cases():
         case(f"jpeg_turned{value}", "jpg", saved(colour.crop((0, 0, 9, 5)), "JPEG", quality=90, exif=orientation(value)))
 
 
+def notes(kind, count=1, number=6):
+    """A TIFF block with the orientation alone, in numbers of another type than cameras write."""
+    value, behind = (struct.pack("<H", number).ljust(4, b"\0"), b"") if count * 2 <= 4 else (struct.pack("<I", 26), struct.pack(f"<{count}H", *[number] * count))
+    return b"II*\0" + struct.pack("<IHHHI", 8, 1, 0x0112, kind, count) + value + bytes(4) + behind
+
+
+def noted_cases():
+    picture = Image.fromarray(smooth(9, 5, 3))
+    for name, block in (("sbyte", notes(6)), ("long", notes(4)), ("slong", notes(9)), ("ifd", notes(13)), ("float", notes(11)), ("byte", notes(1)), ("none", notes(3, count=0)), ("two", notes(3, count=2)),
+                        ("three", notes(3, count=3))):
+        case(f"jpeg_noted_{name}", "jpg", saved(picture, "JPEG", quality=90, exif=b"Exif\0\0" + block))
+    for name, packed in (("text", False), ("packed", True)):  # as ImageMagick writes notes
+        text, block = PngImagePlugin.PngInfo(), b"Exif\0\0" + notes(3)
+        text.add_text("Raw profile type exif", f"\nexif\n{len(block):8d}\n{block.hex()[:40]}\n{block.hex()[40:]}\n", zip=packed)
+        case(f"rgb_noted_{name}", "png", saved(picture, "PNG", pnginfo=text))
+        text.add_text("Raw profile type exif", "\nexif\n", zip=packed)
+    case("rgb_noted_twice", "png", saved(picture, "PNG", pnginfo=text, exif=orientation(3)))  # the chunk of notes counts
+
+
 def animated_cases():
     """Frames are others' business: the first picture of the file counts, whether it belongs to the animation or not."""
     first, *frames = (Image.fromarray(smooth(7 + i, 5 + i, 3)).crop((i, i, 7 + i, 5 + i)) for i in range(3))
@@ -174,6 +193,7 @@ def main():
     png_cases()
     jpeg_cases()
     animated_cases()
+    noted_cases()
     image = Image.fromarray(noise(29, 41, 3))
     case("noise", "png", saved(image, "PNG"))
     resized(image)

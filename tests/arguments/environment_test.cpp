@@ -179,6 +179,15 @@ TEST_CASE("every flag of torchrun can come from PET_") {
   CHECK(contains(mistakes({}, Environment(Variables{{"PET_MODULE", "1"}})), "PET_MODULE is not supported"));
 }
 
+TEST_CASE("a TRANSFORMERS_VERBOSITY that is no level is told, and ends nothing") {
+  const Environment variable(Variables{{"TRANSFORMERS_VERBOSITY", "loud"}});
+  const ParseOutcome outcome = parse({}, variable);
+  CHECK(outcome.arguments.logging.log_level == "passive");
+  CHECK(contains(notes(outcome), "TRANSFORMERS_VERBOSITY=loud of the environment has no effect"));
+  CHECK(parse({}, Environment(Variables{{"TRANSFORMERS_VERBOSITY", "ERROR"}})).arguments.logging.log_level ==
+        "error");
+}
+
 TEST_CASE("TRANSFORMERS_VERBOSITY is named where it counts, also where a level says passive itself") {
   const Environment variable(Variables{{"TRANSFORMERS_VERBOSITY", "error"}});
   const std::string used = "TRANSFORMERS_VERBOSITY=error of the environment is used as --log_level";

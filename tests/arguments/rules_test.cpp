@@ -408,11 +408,15 @@ TEST_CASE("options of schedules are checked against the schedule") {
   CHECK(contains(with("warmup_stable_decay", "{\"num_decay_steps\": 3, \"decay_type\": \"exp\"}"),
                  "'exp' is not one of linear, cosine, 1-sqrt"));
   CHECK(contains(with("polynomial", "{\"lr_end\": 1}"), "cannot end at lr_end 1.0"));
-  CHECK(
-      contains(with("inverse_sqrt", "{\"timescale\": 0}"), "key 'timescale': 0 is not a whole number >= 1"));
+  CHECK(contains(with("inverse_sqrt", "{\"timescale\": 0}"), "key 'timescale': 0 is not a number > 0"));
+  CHECK(with("inverse_sqrt", "{\"timescale\": 2.5}").empty());
+  CHECK(with("cosine_with_restarts", "{\"num_cycles\": 2.5}").empty());
+  CHECK(with("cosine_with_min_lr", "{\"min_lr_rate\": 1.5}").empty());
+  CHECK(with("warmup_stable_decay", "{\"num_decay_steps\": 2.0}").empty());
+  CHECK(contains(with("warmup_stable_decay", "{\"num_decay_steps\": 2.5}"), "2.5 is not a whole number"));
   CHECK(contains(mistakes({"--eval_strategy", "epoch", "--lr_scheduler_type", "reduce_lr_on_plateau",
-                           "--lr_scheduler_kwargs", "{\"factor\": 0}"}),
-                 "key 'factor': 0"));
+                           "--lr_scheduler_kwargs", "{\"factor\": 1}"}),
+                 "key 'factor': 1"));
   CHECK(contains(mistakes({"--eval_strategy", "epoch", "--lr_scheduler_type", "greedy",
                            "--lr_scheduler_kwargs", "{\"verbose\": true}"}),
                  "key 'verbose' is not supported"));

@@ -36,6 +36,7 @@ CASES = {
     "unmasked-tokens": ("gpt2", "masks", {}), "packed-tokens": ("llama", "masks", {"packing": True, "max_length": 64, "completion_only_loss": True}),
     "packed-gpt2": ("gpt2", "pairs", {"packing": True, "max_length": 64, "packing_strategy": "bfd_split"}),
 }
+EVALUATED = {"evaluated-gpt2": ("gpt2", 1), "evaluated-llama": ("llama", 2), "evaluated-gpt2-apart": ("gpt2", 2)}  # family and ranks
 
 
 def tokens_of(rng, kind):
@@ -186,6 +187,38 @@ def of_hftrain(scratch, name, folder, path, flags, steps):
     return fixtures.losses(fixtures.our_records(out))
 
 
+def judged_by_trl(folder, samples, batch):
+    """The mean of the losses of batches, each over the labels that it predicts, whatever the family and other ranks count."""
+    import torch
+    from transformers import AutoModelForCausalLM
+    model, losses = AutoModelForCausalLM.from_pretrained(folder).eval(), []
+    for begin in range(0, len(samples), batch):
+        made = Collator(0)([{"samples": [sample], "packed": False} for sample in samples[begin:begin + batch]])
+        labels = made.pop("labels")
+        with torch.no_grad():
+            logits = model(**made).logits
+        losses.append(torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten()).item())
+    return sum(losses) / len(losses)
+
+
+def evaluated(name, scratch):
+    """Short rows of different lengths, of which every label counts, the never predicted first one of a row among them."""
+    family, ranks = EVALUATED[name]
+    folder = model_folder(scratch, family, fixtures.tokenizer(scratch, fixtures.sample_text(scratch, 60_000), 512))
+    rng = random.Random(3)
+    rows = [[rng.randrange(60, 90) for _ in range(rng.randrange(2, 9))] for _ in range(16)]
+    path, out = os.path.join(scratch, name + ".jsonl"), os.path.join(scratch, "ours-" + name)
+    with open(path, "w") as file:
+        file.writelines(json.dumps({"input_ids": ids}) + "\n" for ids in rows)
+    fixtures.run([fixtures.HFTRAIN, "--task", "sft", "--model_name_or_path", folder, "--validation_file", path, "--do_eval", "--use_cpu", "--nproc_per_node", str(ranks),
+                  "--per_device_eval_batch_size", "2", "--output_dir", out])
+    with open(out + "/eval_results.json") as file:
+        mine = json.load(file)["eval_loss"]
+    wanted = judged_by_trl(folder, [(ids, ids) for ids in rows], 2)
+    print(f"{name}: eval_loss {mine:.6f} beside {wanted:.6f}", flush=True)
+    return abs(mine - wanted) <= 1e-5 * wanted
+
+
 def worst_of(name, mine, theirs, steps):
     if sorted(mine) != sorted(theirs) or len(mine) != steps:
         raise SystemExit(f"{name}: steps differ: {sorted(mine)} against {sorted(theirs)}")
@@ -193,6 +226,8 @@ def worst_of(name, mine, theirs, steps):
 
 
 def compare(name, options, scratch):
+    if name in EVALUATED:
+        return evaluated(name, scratch)
     family, kind, flags = CASES[name]
     text = fixtures.sample_text(scratch, 60_000)
     path, rows = made_rows(scratch, kind)
@@ -209,7 +244,7 @@ def compare(name, options, scratch):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", nargs="*", default=list(CASES))
+    parser.add_argument("--cases", nargs="*", default=[*CASES, *EVALUATED])
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--trl", action="store_true")
     options = parser.parse_args()

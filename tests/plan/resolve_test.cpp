@@ -793,6 +793,15 @@ TEST_CASE("optimizer, schedule, saving and evaluation carry over") {
   CHECK(plan.seed == 42);
 }
 
+TEST_CASE("options of an optimizer are in the plan as numbers and truths, however they were written") {
+  const auto options = [](const char* written) {
+    return Case({"--optim", "sgd", "--optim_args", written}).plan().optimizer.options;
+  };
+  using Options = std::map<std::string, std::string>;
+  CHECK(options("momentum=+0.9, nesterov=YES") == Options{{"momentum", "0.9"}, {"nesterov", "true"}});
+  CHECK(options("momentum=9e-1,weight_decay=0.1") == Options{{"momentum", "0.9"}});
+}
+
 TEST_CASE("resolve is pure: the same input gives the same plan") {
   const Case run({"--nproc_per_node", "2", "--bf16"});
   CHECK(to_json_value(run.plan()) == to_json_value(run.plan()));

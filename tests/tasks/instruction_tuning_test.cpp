@@ -97,6 +97,8 @@ TEST_CASE("instruction data: a row that cannot be learnt is named with its place
        "a list of JSON schemas, or its JSON as text"},
       {R"({"messages": [{"role": "user", "content": "x"}], "chat_template_kwargs": []})",
        "the chat_template_kwargs of a row are no object"},
+      {R"({"messages": [{"role": "user", "content": "x"}], "chat_template_kwargs": {"add_generation_prompt": true}})",
+       "chat_template_kwargs of a row say 'add_generation_prompt'"},
       {R"({"input_ids": "5 6"})", "the input_ids of a row are no list"},
       {R"({"input_ids": []})", "the input_ids of a row are empty"},
       {R"({"input_ids": [5, 320]})", "number 2 of the input_ids of a row does not fit"},
@@ -141,6 +143,45 @@ TEST_CASE("instruction data: some rows have tools and others have not", "[tasks]
   CHECK(integers_of(*made, "input_ids", 0) == integers_of(*made, "input_ids", 3));
   CHECK(integers_of(*made, "input_ids", 1) == integers_of(*made, "input_ids", 2));
   CHECK(integers_of(*made, "input_ids", 0) != integers_of(*made, "input_ids", 1));
+}
+
+TEST_CASE("instruction data: tools and documents among the further names are the template's own",
+          "[tasks][instructions]") {
+  InstructionFixture fixture;
+  fixture.use_template(
+      "{{ messages[0]['content'] }}{% for t in tools or [] %}[{{ t }}]{% endfor %}{% for d in documents or "
+      "[] "
+      "%}<{{ d }}>{% endfor %}");
+  const auto row = [](const std::string& content, const std::string& more) {
+    return R"({"messages": [{"role": "user", "content": ")" + content + R"("}])" + more + "}\n";
+  };
+  const std::string rows =
+      row("river",
+          R"(, "tools": ["old"], "chat_template_kwargs": {"tools": ["look"], "continue_final_message": false})") +
+      row("river", R"(, "tools": ["look"])") +
+      row("river", R"(, "chat_template_kwargs": {"documents": ["look"]})") + row("river<look>", "");
+  const auto made = open_split(fixture.prepare(fixture.request("rows.jsonl", rows)).train);
+  CHECK(integers_of(*made, "input_ids", 0) == integers_of(*made, "input_ids", 1));
+  CHECK(integers_of(*made, "input_ids", 2) == integers_of(*made, "input_ids", 3));
+  CHECK(integers_of(*made, "input_ids", 0) != integers_of(*made, "input_ids", 2));
+}
+
+TEST_CASE(
+    "instruction data: of messages under their older and newer name the older count, and roles come last",
+    "[tasks][instructions]") {
+  InstructionFixture fixture;
+  fixture.use_template("{% for k in messages[0] %}{{ k }}={{ messages[0][k] }} {% endfor %}");
+  const std::string
+      both =
+          R"({"conversations": [{"from": "user", "value": "river", "role": "town", "weight": 1}], "messages": )"
+          R"([{"role": "user", "content": "town"}]})"
+          "\n",
+      plain =
+          R"({"conversations": [{"role": "user", "weight": 1, "from": "user", "value": "river"}], "messages": )"
+          R"([{"role": "user", "content": "bends"}]})"
+          "\n";
+  const auto made = open_split(fixture.prepare(fixture.request("rows.jsonl", both + plain)).train);
+  CHECK(integers_of(*made, "input_ids", 0) == integers_of(*made, "input_ids", 1));
 }
 
 TEST_CASE("instruction data: a template that raises is told with the row", "[tasks][instructions]") {

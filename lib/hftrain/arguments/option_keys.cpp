@@ -9,14 +9,13 @@ namespace hftrain::arguments {
 namespace {
 
 const Key kCosine[] = {{.name = "num_cycles", .type = Type::kFloat}};
-const Key kRestarts[] = {{.name = "num_cycles", .type = Type::kInt, .range = at_least(1)}};
+const Key kRestarts[] = {{.name = "num_cycles", .type = Type::kFloat, .range = at_least(0)}};
 const Key kPolynomial[] = {{.name = "lr_end", .type = Type::kFloat, .range = at_least(0)},
                            {.name = "power", .type = Type::kFloat}};
-const Key kInverseSqrt[] = {
-    {.name = "timescale", .type = Type::kInt, .optional = true, .range = at_least(1)}};
+const Key kInverseSqrt[] = {{.name = "timescale", .type = Type::kFloat, .optional = true, .range = above(0)}};
 const Key kPlateau[] = {
     {.name = "mode", .words = {"min", "max"}},
-    {.name = "factor", .type = Type::kFloat, .range = strictly_between(0, 1)},
+    {.name = "factor", .type = Type::kFloat, .range = from_below(0, 1)},
     {.name = "patience", .type = Type::kInt, .range = at_least(0)},
     {.name = "threshold", .type = Type::kFloat},
     {.name = "threshold_mode", .words = {"rel", "abs"}},
@@ -27,11 +26,11 @@ const Key kPlateau[] = {
 const Key kCosineMin[] = {
     {.name = "num_cycles", .type = Type::kFloat},
     {.name = "min_lr", .type = Type::kFloat, .optional = true, .range = at_least(0)},
-    {.name = "min_lr_rate", .type = Type::kFloat, .optional = true, .range = between(0, 1)}};
+    {.name = "min_lr_rate", .type = Type::kFloat, .optional = true, .range = at_least(0)}};
 const Key kCosineWarmupMin[] = {
     {.name = "num_cycles", .type = Type::kFloat},
     {.name = "min_lr", .type = Type::kFloat, .optional = true, .range = at_least(0)},
-    {.name = "min_lr_rate", .type = Type::kFloat, .optional = true, .range = between(0, 1)},
+    {.name = "min_lr_rate", .type = Type::kFloat, .optional = true, .range = at_least(0)},
     {.name = "warmup_lr_rate", .type = Type::kFloat, .optional = true, .range = between(0, 1)}};
 const Key kStableDecay[] = {
     {.name = "num_decay_steps", .type = Type::kInt, .range = at_least(0)},
@@ -43,7 +42,7 @@ const Key kStableDecay[] = {
 };
 const Key kGreedy[] = {
     {.name = "mode", .words = {"min", "max"}},
-    {.name = "factor", .type = Type::kFloat, .range = strictly_between(0, 1)},
+    {.name = "factor", .type = Type::kFloat, .range = from_below(0, 1)},
     {.name = "patience", .type = Type::kInt, .range = at_least(0)},
     {.name = "threshold", .type = Type::kFloat},
     {.name = "threshold_mode", .words = {"rel", "abs"}},
@@ -252,7 +251,7 @@ class OptionCheck {
 };
 
 // What optim_args holds, as text.
-Json optimizer_options(const ParseOutcome& outcome, Diagnostics& problems) {
+Json written_options(const ParseOutcome& outcome, Diagnostics& problems) {
   const std::string text = trim(outcome.arguments.optimizer.optim_args.value_or(""));
   Json options = Json::object();
   if (text.empty()) return options;
@@ -317,13 +316,21 @@ std::vector<std::pair<std::string, std::string>> option_pairs(const std::string&
   return pairs;
 }
 
+Json optimizer_options(const OptimizerArguments& optimizer) {
+  Json written = Json::object();
+  for (const auto& [key, value] : option_pairs(optimizer.optim_args.value_or(""))) written[key] = value;
+  const Result<Json> converted = convert_mapping(optimizer_keys(optimizer.optim), written);
+  const Json* options = std::get_if<Json>(&converted);
+  return options != nullptr ? *options : Json::object();
+}
+
 void check_schedule_options(ParseOutcome& outcome, Diagnostics& problems) {
   OptionCheck(outcome, problems).run();
 }
 
 void check_optimizer_options(ParseOutcome& outcome, Diagnostics& problems) {
   const OptimizerArguments& optimizer = outcome.arguments.optimizer;
-  const Json options = optimizer_options(outcome, problems);
+  const Json options = written_options(outcome, problems);
   const Result<Json> converted = convert_mapping(optimizer_keys(optimizer.optim), options);
   if (const auto* error = std::get_if<ValueError>(&converted)) {
     problems.push_back({.what = "optim_args: " + error->what,

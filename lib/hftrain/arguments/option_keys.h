@@ -18,6 +18,9 @@ std::span<const Key> optimizer_keys(const std::string& optimizer);
 // The pairs of key=value,key=value in their order, without blanks around them; a part without a key and '=' is left out.
 std::vector<std::pair<std::string, std::string>> option_pairs(const std::string& text);
 
+// Those of optim_args by their keys, of the types that the optimizer gives them; what was told as a mistake is left out.
+Json optimizer_options(const OptimizerArguments& optimizer);
+
 // Replaces arguments.schedule.lr_scheduler_kwargs by typed values; unknown keys, wrong types and missing
 // required keys are appended to `problems`.
 void check_schedule_options(ParseOutcome& outcome, Diagnostics& problems);

@@ -161,11 +161,20 @@ Result<Json> mapping_text(const Json& written) {
   }
 }
 
+// Python counts with 2.0 as with 2.
+Json as_whole(const Json& written) {
+  constexpr double kExact = 9007199254740992;  // all whole numbers up to it are doubles
+  if (!written.is_number_float()) return written;
+  const auto value = written.get<double>();
+  return std::trunc(value) == value && std::abs(value) <= kExact ? Json(static_cast<int64_t>(value))
+                                                                 : written;
+}
+
 Result<Json> key_value(const Key& key, const Json& written, const std::string& pointer) {
   if (written.is_null() && (key.optional || key.type == Type::kMapping)) return written;
   if (key.type == Type::kMapping) return convert_mapping(key.keys, written, pointer);
   if (key.type == Type::kBool) return to_bool(written);
-  if (key.type == Type::kInt) return to_int(written, key.range);
+  if (key.type == Type::kInt) return to_int(as_whole(written), key.range);
   if (key.type == Type::kFloat) return to_float(written, key.range);
   Result<Json> text = to_text(written);
   if (key.words.empty() || std::holds_alternative<ValueError>(text)) return text;

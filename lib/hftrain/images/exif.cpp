@@ -7,7 +7,24 @@
 namespace hftrain::images {
 namespace {
 
-constexpr uint32_t kOrientationTag = 0x0112, kShort = 3, kEntryBytes = 12;
+constexpr uint32_t kOrientationTag = 0x0112, kEntryBytes = 12;
+
+// Bytes of a whole number of that type of TIFF; 0: it is none.
+size_t bytes_of_number(uint32_t type) {
+  switch (type) {
+    case 6:  // SBYTE
+      return 1;
+    case 3:  // SHORT
+    case 8:  // SSHORT
+      return 2;
+    case 4:   // LONG
+    case 9:   // SLONG
+    case 13:  // IFD
+      return 4;
+    default:
+      return 0;
+  }
+}
 
 // Numbers in the byte order that the block begins with; nothing behind its end.
 class TiffBlock {
@@ -63,9 +80,13 @@ int orientation_of(std::string_view tiff) {
   const std::optional<uint32_t> entries = directory ? block.number(*directory, 2) : std::nullopt;
   for (uint32_t i = 0; entries && i < *entries; ++i) {
     const size_t entry = size_t{*directory} + 2 + size_t{i} * kEntryBytes;
-    if (block.number(entry, 2) != kOrientationTag) continue;
-    if (block.number(entry + 2, 2) != kShort) return kUpright;
-    const uint32_t value = block.number(entry + 8, 2).value_or(0);
+    const uint64_t count = block.number(entry + 4, 4).value_or(0);
+    if (block.number(entry, 2) != kOrientationTag || count == 0) continue;
+    const size_t size = bytes_of_number(block.number(entry + 2, 2).value_or(0));
+    if (size == 0) return kUpright;
+    const bool elsewhere = count * size > 4;  // several numbers, of which the first counts
+    const size_t place = elsewhere ? block.number(entry + 8, 4).value_or(0) : entry + 8;
+    const uint32_t value = block.number(place, size).value_or(0);
     return value >= 1 && value <= 8 ? static_cast<int>(value) : kUpright;
   }
   return kUpright;

@@ -185,16 +185,63 @@ class PngReader {
   std::vector<uint8_t> samples_;
 };
 
+// The text of a chunk of text under that keyword; of one that is packed, as far as PIL unpacks it.
+std::optional<std::string> text_under(std::string_view keyword, const Chunk& chunk) {
+  constexpr uLongf kMost = 1 << 20;
+  const std::string begin = std::string(keyword) + '\0';
+  if (!chunk.content.starts_with(begin)) return std::nullopt;
+  const std::string_view rest = chunk.content.substr(begin.size());
+  if (chunk.name == "tEXt") return std::string(rest);
+  if (chunk.name != "zTXt" || !rest.starts_with('\0')) return std::nullopt;
+  std::string text(kMost, ' ');
+  uLongf size = kMost;
+  const int result = ::uncompress(reinterpret_cast<Bytef*>(text.data()), &size,
+                                  reinterpret_cast<const Bytef*>(rest.data() + 1), rest.size() - 1);
+  if (result != Z_OK) return std::nullopt;
+  text.resize(size);
+  return text;
+}
+
+int digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+// What ImageMagick writes of notes in a text: its kind and its size in lines of their own, and hexadecimal digits.
+std::string bytes_of_profile(const std::string& text) {
+  size_t at = 0;
+  for (int line = 0; line < 3; ++line) {
+    at = text.find('\n', at);
+    if (at == std::string::npos) return "";
+    ++at;
+  }
+  std::string bytes;
+  int high = -1;
+  for (; at < text.size(); ++at) {
+    const int digit = digit_of(text[at]);
+    if (digit < 0) continue;
+    if (high >= 0) bytes += static_cast<char>(high * 16 + digit);
+    high = high < 0 ? digit : -1;
+  }
+  return bytes;
+}
+
+// A chunk of notes counts before such a text.
 int orientation_of_png(std::string_view bytes) {
+  // PIL takes the notes with the heading that JPEG files give them, too.
+  constexpr std::string_view kHeading{"Exif\0\0", 6};
+  std::string notes;
   size_t at = kFirstChunk;
   while (const auto chunk = next_chunk(bytes, at)) {
-    if (chunk->name != "eXIf") continue;
-    // PIL takes the notes with the heading that JPEG files give them, too.
-    constexpr std::string_view kHeading{"Exif\0\0", 6};
-    const bool headed = chunk->content.starts_with(kHeading);
-    return orientation_of(headed ? chunk->content.substr(kHeading.size()) : chunk->content);
+    if (chunk->name == "eXIf") {
+      notes = chunk->content;
+      break;
+    }
+    if (const auto text = text_under("Raw profile type exif", *chunk)) notes = bytes_of_profile(*text);
   }
-  return 1;
+  const std::string_view tiff = notes;
+  return orientation_of(tiff.starts_with(kHeading) ? tiff.substr(kHeading.size()) : tiff);
 }
 
 }  // namespace

@@ -147,9 +147,10 @@ int64_t counted(const at::Tensor& labels) {
   return (labels != nn::kIgnoreIndex).sum().item<int64_t>();
 }
 
-int64_t causal_count(const architectures::Architecture& architecture, const Batch& batch) {
+// From place `first` of each row on.
+int64_t causal_count(int64_t first, const Batch& batch) {
   const at::Tensor& labels = batch.labels;
-  const int64_t first = architecture.counts_first_label() ? 0 : 1, length = labels.size(1) - first;
+  const int64_t length = labels.size(1) - first;
   // Blocks of text are their own labels, and all of them count.
   if (labels.is_same(batch.input_ids)) return labels.size(0) * length;
   return counted(labels.narrow(1, first, length));
@@ -221,7 +222,7 @@ bool weighs_by_labels(const architectures::Architecture& architecture) {
 int64_t label_count(const architectures::Architecture& architecture, const Batch& batch) {
   switch (architecture.head()) {
     case Head::kCausalLm:
-      return causal_count(architecture, batch);
+      return causal_count(architecture.counts_first_label() ? 0 : 1, batch);
     case Head::kQuestionAnswering: {
       const int64_t length = batch.input_ids.size(1);
       return counted(positions_within(batch.start_positions, length)) +
@@ -231,6 +232,10 @@ int64_t label_count(const architectures::Architecture& architecture, const Batch
       break;
   }
   return batch.labels.is_floating_point() ? batch.labels.numel() : counted(batch.labels);
+}
+
+int64_t predicted_label_count(const Batch& batch) {
+  return causal_count(1, batch);
 }
 
 }  // namespace hftrain::models

@@ -86,11 +86,13 @@ Factor polynomial_factor(const ScheduleSetting& setting, ScheduleOptions& option
 }
 
 Factor inverse_sqrt_factor(const ScheduleSetting& setting, ScheduleOptions& options) {
-  const int64_t fallback = setting.warmup_steps > 0 ? setting.warmup_steps : 10000;
-  const int64_t timescale = options.integer("timescale", fallback);
-  if (timescale == 0) options.fail("timescale must be at least 1");
+  const auto fallback = static_cast<double>(setting.warmup_steps > 0 ? setting.warmup_steps : 10000);
+  const double timescale = options.number("timescale", fallback);
+  if (timescale <= 0) options.fail("timescale must be above 0");
   return warmed(setting, [setting, timescale](int64_t step) {
-    return 1.0 / std::sqrt(ratio(step + timescale - setting.warmup_steps, timescale));
+    const double shifted =
+        static_cast<double>(step) + (timescale - static_cast<double>(setting.warmup_steps));
+    return 1.0 / std::sqrt(shifted / timescale);
   });
 }
 

@@ -172,8 +172,11 @@ OptimizerPlan resolve_optimizer(const ResolveInput& input) {
   plan.max_grad_norm = optimizer.max_grad_norm;
   if (smooths_labels(*running_architecture(input))) plan.label_smoothing = optimizer.label_smoothing_factor;
   plan.loss_by_probability = input.parsed.arguments.instructions.loss_type == "dft";
-  for (const auto& [key, value] : arguments::option_pairs(optimizer.optim_args.value_or("")))
-    if (key != "weight_decay") plan.options[key] = value;  // that one is plan.weight_decay
+  const Json options = arguments::optimizer_options(optimizer);
+  for (const auto& [key, value] : options.items()) {
+    if (key == "weight_decay") continue;  // it is plan.weight_decay
+    plan.options[key] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
   return plan;
 }
 

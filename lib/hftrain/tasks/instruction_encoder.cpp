@@ -158,7 +158,8 @@ class InstructionEncoder final : public data::Encoder {
 
   TokenizedInstruction tokens_of_talk(const Instruction& instruction) const {
     const Instruction::Talk& talk = *instruction.talk;
-    chat::Conversation conversation{.messages = talk.messages, .tools = talk.tools, .more = talk.more};
+    chat::Conversation conversation{
+        .messages = talk.messages, .tools = talk.tools, .documents = talk.documents, .more = talk.more};
     std::vector<int32_t> prompt;
     if (instruction.has_completion) {
       conversation.add_generation_prompt = true;

@@ -64,7 +64,8 @@ std::vector<std::string> chosen_instructions(const std::vector<std::string>& nam
             "write what is to be learnt beside it; reinforcement, which learns from prompts, is another "
             "trainer's");
   }
-  if (take(kMessages, "messages") || take(kConversations, "conversations")) return chosen;
+  // Of both TRL takes the older.
+  if (take(kConversations, "conversations") || take(kMessages, "messages")) return chosen;
   if (has(text_field)) {
     chosen[kText] = text_field;
     return chosen;
@@ -96,12 +97,18 @@ void check_message(const data::Records& records, size_t row, const data::Value& 
                           "who says it, as the chat template knows it: system, user, assistant, …");
 }
 
-// {"from", "value"} as {"role", "content"}.
+// {"from", "value"} as {"role", "content"}, which come last, as in TRL.
 chat::Value renamed(const chat::Value& message) {
   auto named = std::make_shared<chat::Dict>();
-  for (const auto& [key, value] : message.as_dict()->items()) {
+  const auto& items = message.as_dict()->items();
+  for (const auto& [key, value] : items) {
     const std::string& name = key.as_text()->bytes;
-    named->set(name == "from" ? "role" : name == "value" ? "content" : name, value);
+    if (name != "from" && name != "value") named->set(name, value);
+  }
+  for (const auto& [old, now] : {std::pair("from", "role"), std::pair("value", "content")}) {
+    for (const auto& [key, value] : items) {
+      if (key.as_text()->bytes == old) named->set(now, value);
+    }
   }
   return chat::Value(chat::DictPtr(std::move(named)));
 }
@@ -135,16 +142,48 @@ chat::Value tools_of(const data::Records& records, size_t row) {
   return chat_value(tools);
 }
 
-chat::Variables names_of(const data::Records& records, size_t row) {
+// Arguments of apply_chat_template that say how a row is made, and are not seen by templates.
+bool says_how(std::string_view name) {
+  static constexpr std::array<std::string_view, 13> kArguments = {"conversation",
+                                                                  "messages",
+                                                                  "chat_template",
+                                                                  "add_generation_prompt",
+                                                                  "continue_final_message",
+                                                                  "tokenize",
+                                                                  "padding",
+                                                                  "truncation",
+                                                                  "max_length",
+                                                                  "return_tensors",
+                                                                  "tokenizer_kwargs",
+                                                                  "return_dict",
+                                                                  "return_assistant_tokens_mask"};
+  return std::ranges::count(kArguments, name) > 0;
+}
+
+bool is_off(const data::Value& value) {
+  return value.kind() == ValueKind::kNull || (value.kind() == ValueKind::kBoolean && !value.boolean());
+}
+
+// TRL hands them to apply_chat_template: tools and documents as its own, over a column's, all else to the template.
+void take_names(const data::Records& records, size_t row, Instruction::Talk& talk) {
   const data::Value names = records.value(row, kNames);
-  chat::Variables more;
-  if (names.kind() == ValueKind::kNull) return more;
+  if (names.kind() == ValueKind::kNull) return;
   if (names.kind() != ValueKind::kObject)
     throw bad_instruction(records, row, "the chat_template_kwargs of a row are no object", it_is(names),
                           R"({"name": value, …}: names that the chat template sees)");
-  for (size_t i = 0; i < names.size(); ++i)
-    more.emplace_back(std::string(names.key(i)), chat_value(*names.find(names.key(i))));
-  return more;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string name(names.key(i));
+    const data::Value value = *names.find(names.key(i));
+    if (name == "tools" || name == "documents") {
+      (name == "tools" ? talk.tools : talk.documents) = chat_value(value);
+    } else if (!says_how(name)) {
+      talk.more.emplace_back(name, chat_value(value));
+    } else if (!is_off(value)) {
+      throw bad_instruction(records, row, "chat_template_kwargs of a row say '" + name + "'",
+                            "it is no name that a template sees, and says how a row is made",
+                            "leave it out; --chat_template_path, --max_length and the columns say that here");
+    }
+  }
 }
 
 std::string_view text_of(const data::Records& records, size_t row, const data::Value& value,
@@ -259,7 +298,7 @@ Instruction instruction_of(const data::Records& records, size_t row, int64_t voc
   }
   if (made.talk) {
     made.talk->tools = tools_of(records, row);
-    made.talk->more = names_of(records, row);
+    take_names(records, row, *made.talk);
   }
   return made;
 }

@@ -30,7 +30,7 @@ data::ColumnRule instruction_columns(const std::string& text_field);
 struct Instruction {
   struct Talk {
     chat::Value messages, completion;  // completion: undefined in a row without one
-    chat::Value tools = chat::Value(chat::None());
+    chat::Value tools = chat::Value(chat::None()), documents = chat::Value(chat::None());
     chat::Variables more;
   };
   struct Tokens {

@@ -225,6 +225,7 @@ TaskRow instruction_tuning() {
           .recipe_again = instructions_again,
           .padding = instruction_padding,
           .joins_samples = joins_instructions,
+          .judges_batches_alone = true,
           .longest = longest_instruction,
           .length_flag = "max_length",
           .peers_learning_rate = 2e-5,

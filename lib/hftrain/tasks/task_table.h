@@ -63,6 +63,9 @@ struct TaskRow {
   std::function<data::PaddingOptions(const TaskInput& input, const Json& facts)> padding = nullptr;
   // Whether the samples of a training batch stand in one row, without padding. Not set: they do not.
   std::function<bool(const TaskInput& input)> joins_samples = nullptr;
+  // Whether an evaluation divides the loss of a rank's batch by the labels that it predicts, whatever other ranks and the
+  // family count (SFTTrainer.prediction_step of TRL). Else as the Trainer divides it.
+  bool judges_batches_alone = false;
   // Which tokens of a sample are hidden. Not set: none.
   std::function<data::MaskingOptions(const TaskInput& input)> masking = nullptr;
   // How images become a batch, where samples are such. Not set: they are not.

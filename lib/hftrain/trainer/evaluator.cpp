@@ -15,6 +15,7 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/reporting/console_text.h"
 #include "hftrain/reporting/python_text.h"
+#include "hftrain/tasks/task_table.h"
 #include "hftrain/trainer/evaluation_loss.h"
 #include "hftrain/trainer/sampler_options.h"
 #include "hftrain/trainer/step_sync.h"
@@ -192,6 +193,16 @@ bool Evaluator::labelled(const models::Batch& columns) const {
   });
 }
 
+bool Evaluator::judges_batches_alone() const {
+  return tasks::row_of(plan_.data.task).judges_batches_alone;
+}
+
+// What the summed loss of a batch is divided by; of one without labels the loss is 0 where it counts at all.
+int64_t Evaluator::labels_of(const models::Batch& columns) const {
+  if (judges_batches_alone()) return std::max<int64_t>(1, models::predicted_label_count(columns));
+  return models::label_count(model_.architecture(), columns);
+}
+
 Prediction Evaluator::predict(const models::Batch& columns, bool with_loss) {
   using tasks::OutputForm;
   const OutputForm form = plan_.evaluation.outputs;
@@ -202,7 +213,7 @@ Prediction Evaluator::predict(const models::Batch& columns, bool with_loss) {
         .output =
             model_.forward(columns, runner_, best ? models::best_ids_only() : models::logits_only()).logits};
   }
-  const auto tokens = static_cast<float>(models::label_count(model_.architecture(), columns));
+  const auto tokens = static_cast<float>(labels_of(columns));
   const at::Tensor divisor =
       at::scalar_tensor(tokens, at::TensorOptions().dtype(at::kFloat).device(model_.options().device));
   const models::Objective objective = make_objective_(model_.architecture(), columns,
@@ -226,14 +237,15 @@ Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch, at::Tensor& ou
   Prediction made = own_step_ ? own_step_(columns, compute) : compute(columns);
   if (!writer_) output = std::move(made.output);
   if (!with_loss) return {};
-  const auto labels = static_cast<float>(models::label_count(model_.architecture(), columns));
+  const auto labels = static_cast<float>(labels_of(columns));
   if (weighs_by_labels()) return {made.loss.item<float>(), labels, 1};
   return labels == 0 ? BatchLoss() : BatchLoss{made.loss.item<float>(), 1, 1};
 }
 
 // Beside the batches of other ranks; otherwise all count alike.
 bool Evaluator::weighs_by_labels() const {
-  return models::weighs_by_labels(model_.architecture()) && plan_.batch.average_tokens_across_devices;
+  return models::weighs_by_labels(model_.architecture()) && plan_.batch.average_tokens_across_devices &&
+         !judges_batches_alone();
 }
 
 std::optional<double> Evaluator::mean_loss(const std::vector<BatchLoss>& own, int64_t samples) {

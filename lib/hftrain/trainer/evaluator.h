@@ -94,6 +94,8 @@ class Evaluator {
   Json speeds(const std::string& prefix, int64_t samples, double seconds) const;
   bool labelled(const models::Batch& columns) const;
   bool weighs_by_labels() const;
+  bool judges_batches_alone() const;
+  int64_t labels_of(const models::Batch& columns) const;
   // Of the batch of this rank in a round, the first ones: the rest only fills it up.
   int64_t rows_that_count(const LoadedBatch& batch, int64_t samples, int64_t round) const;
   int64_t samples_of_round() const;

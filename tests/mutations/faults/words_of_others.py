@@ -308,3 +308,18 @@ fault("options of an optimizer section and of the command line are compared as t
       "lib/hftrain/arguments/import/deepspeed_optimizer.cpp", "return first && second ? *first == *second : a == b;", "return first && second ? a == b : a.empty();",
       tests=["arguments: options of the command line stand beside the params of an optimizer section"],
       says=r"momentum")
+
+fault("options of an optimizer reach it as they were written",
+      "lib/hftrain/plan/resolve_training.cpp", "plan.options[key] = value.is_string() ? value.get<std::string>() : value.dump();", "plan.options[key] = optimizer.optim_args.value_or(value.dump());",
+      tests=["plan: options of an optimizer are in the plan as numbers and truths, however they were written"],
+      says=r"true|0\.9")
+
+fault("an orientation in a long number is not seen",
+      "lib/hftrain/images/exif.cpp", "    case 4:   // LONG\n", "",
+      tests=["images: every kind of PNG and JPEG has the pixels that PIL gives it, upright"],
+      says=r"same_pixels|noted_long")
+
+fault("notes in the text of a PNG are not seen",
+      "lib/hftrain/images/png_reader.cpp", 'text_under("Raw profile type exif", *chunk)', 'text_under("Raw profile", *chunk)',
+      tests=["images: every kind of PNG and JPEG has the pixels that PIL gives it, upright"],
+      says=r"same_pixels|noted")

@@ -22,10 +22,7 @@ struct Variable {
 };
 constexpr const char* kBoards = "TENSORBOARD_LOGGING_DIR";
 constexpr const char* kVerbosity = "TRANSFORMERS_VERBOSITY";
-constexpr Variable kAlways[] = {
-    {kBoards, "logging_dir"},
-    {kVerbosity, "log_level"},
-};
+constexpr const char* kOfVerbosity = "log_level";  // its flag
 
 // torchrun takes every one of its flags from PET_<FLAG> too.
 constexpr std::string_view kTorchrunPrefix = "PET_";
@@ -129,13 +126,19 @@ bool says_nothing(const std::string& text) {
   return std::find(kWords.begin(), kWords.end(), to_lower(text)) != kWords.end();
 }
 
+bool names_level(const std::string& word) {
+  const std::vector<Choice>& levels = flag_table().named(kOfVerbosity).choices;
+  return std::ranges::any_of(levels, [&](const Choice& level) { return level.word == to_lower(word); });
+}
+
 class EnvironmentReader {
  public:
   EnvironmentReader(const Environment& environment, Diagnostics& notes, Diagnostics& problems)
       : environment_(environment), notes_(notes), problems_(problems) {}
 
   std::vector<RawArgument> read() {
-    for (const Variable& variable : kAlways) add(variable.name, variable.flag, text(variable.name));
+    add(kBoards, "logging_dir", text(kBoards));
+    verbosity();
     for (const std::string name : kOfTorchrun)
       add(name, to_lower(name.substr(kTorchrunPrefix.size())), text(name));
     if (!text("HF_DATASETS_CACHE").empty())
@@ -152,6 +155,14 @@ class EnvironmentReader {
 
  private:
   std::string text(const std::string& name) const { return environment_.get_or(name, ""); }
+
+  // A word that is no level is passed over there, too: it may come from a shell's profile.
+  void verbosity() {
+    const std::string level = text(kVerbosity);
+    if (level.empty() || names_level(level)) return add(kVerbosity, kOfVerbosity, to_lower(level));
+    note(std::string(kVerbosity) + '=' + level + " of the environment has no effect",
+         "there is no such level");
+  }
 
   void add(const std::string& name, const std::string& flag, const std::string& value) {
     if (!value.empty()) add_as(name, flag, value);
@@ -327,7 +338,7 @@ class EnvironmentReader {
 // Levels that say "passive" themselves leave it to the variable.
 void note_passive_levels(const Environment& environment, ParseOutcome& outcome) {
   const std::string level = environment.get_or(kVerbosity, "");
-  if (level.empty()) return;
+  if (!names_level(level)) return;
   const LoggingArguments& logging = outcome.arguments.logging;
   for (const auto& [flag, asked] : {std::pair("log_level", &logging.log_level),
                                     std::pair("log_level_replica", &logging.log_level_replica)}) {
@@ -346,8 +357,9 @@ void note_passive_levels(const Environment& environment, ParseOutcome& outcome) 
 std::optional<std::string> instead_of_variable(const std::string& name) {
   if (is_among(kOfStarter, name)) return "";
   if (name == kBoards) return std::nullopt;  // the plan reads it from wherever it is set
-  for (const auto& table : {std::span<const Variable>(kAlways), std::span<const Variable>(kOfLaunch),
-                            std::span<const Variable>(kOfDeepSpeed), std::span<const Variable>(kOfMesh)}) {
+  if (name == kVerbosity) return "--" + std::string(kOfVerbosity);
+  for (const auto& table : {std::span<const Variable>(kOfLaunch), std::span<const Variable>(kOfDeepSpeed),
+                            std::span<const Variable>(kOfMesh)}) {
     for (const Variable& variable : table) {
       if (name == variable.name) return "--" + std::string(variable.flag);
     }
