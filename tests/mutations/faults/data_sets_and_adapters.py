@@ -83,7 +83,7 @@ fault("a GLUE task takes the order of the data for a model that has its labels",
       says=r"labels_of")
 
 fault("merge goes by the adapter's revision whatever is asked for",
-      "launcher/front/adapter_merge.cpp", "revision ? *revision : plan::base_revision_of(", "plan::base_revision_of(",
+      "launcher/front/adapter_merge.cpp", "adapter.base(), \"base_model_name_or_path of \" + origin, revision,", "adapter.base(), \"base_model_name_or_path of \" + origin, plan::base_revision_of(adapter.config(), plan::kMainRevision, origin),",
       tests=["runs: adapters: an adapter merges with a revision of its base"],
       says=r"the revision that was asked for wins")
 
