@@ -217,6 +217,7 @@ def an_adapter_of_a_model_of_the_hub_names_it(fixture, folder):
     """What is written of the base is its name and revision, and everything that opens the adapter finds it again by them."""
     output, cache = (os.path.join(folder, name) for name in ("tuned", "cache"))
     shutil.copytree(fixture.base, os.path.join(cache, "models--org--base", "snapshots", "c2"))
+    os.makedirs(os.path.join(cache, "models--org--base", "refs"))
     write(os.path.join(cache, "models--org--base", "refs", "v2"), "c2")
     of_hub = ["--model_revision", "v2", "--cache_dir", cache]
     fixture.train(output, *of_hub, "--save_steps", 2, model="org/base")
