@@ -248,6 +248,13 @@ def an_adapter_of_a_model_of_the_hub_names_it(fixture, folder):
     expect(read_json(slash, "adapter_config.json")["base_model_name_or_path"] == fixture.base, "without the slash", slash)
     with open(os.path.join(slash, "README.md")) as file:
         expect(f"base_model: {os.path.basename(fixture.base)}\n" in file.read(), "the card names a folder", slash)
+    os.makedirs(os.path.join(folder, "rows"))
+    shutil.copy(fixture.text, os.path.join(folder, "rows", "train.txt"))
+    named = os.path.join(folder, "named")
+    fixture.call("--model_name_or_path", fixture.base, "--dataset_name", os.path.join(folder, "rows") + "/", "--block_size", "64", "--use_cpu", "--max_steps", "1",
+                 "--do_train", "--output_dir", named)
+    with open(os.path.join(named, "README.md")) as file:
+        expect(f"Fine-tuned from `{os.path.basename(fixture.base)}` on rows.\n" in file.read(), "the card names the data set", named)
 
 
 def a_head_is_trained_whole_beside_the_adapter(fixture, folder):

@@ -77,3 +77,8 @@ fault("a card tells betas of optimizers that have none",
       "lib/hftrain/trainer/run_card.cpp", 'if (optimizer.name.find("adam") != std::string::npos) {', "if (!optimizer.name.empty()) {",
       tests=["runs: loop options: a record behind an evaluation has the rate that was used"],
       says=r"the card has its options and no betas")
+
+fault("a card does not name the data set of --dataset_name",
+      "lib/hftrain/plan/resolve_data.cpp", '  data.dataset_name = arguments.data.dataset_name.value_or("");\n', "",
+      tests=["runs: adapters: an adapter of a model of the hub names it"],
+      says=r"the card names the data set")
