@@ -57,18 +57,20 @@ void take_names(AdapterWeights& adapter, const std::string& base_folder) {
   }
 }
 
-// `revision`, else the one that the adapter was made beside.
-std::string folder_of_base(const AdapterWeights& adapter, const std::string& folder,
-                           const std::optional<std::string>& revision, const Environment& environment) {
+// Of the revision that was chosen, else of the one that the adapter was made beside.
+std::string folder_of_base(const AdapterWeights& adapter, const std::string& folder, const BaseChoice& choice,
+                           const Environment& environment) {
   const std::string origin = folder + '/' + architectures::kAdapterConfigName;
-  if (revision && is_folder(adapter.base()))
+  if (choice.revision && is_folder(adapter.base()))
     throw Error(ExitCode::kUsage, "the base model has no revisions to choose from")
-        .where("--model_revision " + *revision)
+        .where("--model_revision " + *choice.revision)
         .why("base_model_name_or_path of " + origin + " is a folder: " + adapter.base())
         .hint("leave --model_revision out, or write the name of the base model on the Hub there");
-  const std::string chosen = revision ? *revision : plan::base_revision_of(adapter.config(), "main", origin);
-  return plan::resolve_model_folder(adapter.base(), "base_model_name_or_path of " + origin, chosen,
-                                    plan::hub_cache(std::nullopt, environment));
+  const std::string revision = choice.revision
+                                   ? *choice.revision
+                                   : plan::base_revision_of(adapter.config(), plan::kMainRevision, origin);
+  return plan::resolve_model_folder(adapter.base(), "base_model_name_or_path of " + origin, revision,
+                                    plan::hub_cache(choice.cache_dir, environment));
 }
 
 std::set<std::string> names_of(const std::vector<ExportedTensor>& tensors) {
@@ -80,11 +82,11 @@ std::set<std::string> names_of(const std::vector<ExportedTensor>& tensors) {
 }  // namespace
 
 storage::ExportResult merge_adapter(const std::string& folder, const std::string& target,
-                                    int64_t max_shard_bytes, const std::optional<std::string>& revision,
+                                    int64_t max_shard_bytes, const BaseChoice& choice,
                                     const Environment& environment, const std::function<void()>& between) {
   require_adapter(folder);
   AdapterWeights adapter(folder);
-  const std::string base_folder = folder_of_base(adapter, folder, revision, environment);
+  const std::string base_folder = folder_of_base(adapter, folder, choice, environment);
   const StoredWeights base(base_folder);
   take_names(adapter, base_folder);
   storage::ExportOptions options{.max_shard_bytes = max_shard_bytes, .over = folder, .between = between};

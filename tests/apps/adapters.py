@@ -213,6 +213,50 @@ def an_adapter_merges_with_a_revision_of_its_base(fixture, folder):
     expect("has no revisions to choose from" in refused and fixture.base in refused, "a folder has no revisions", refused)
 
 
+def an_adapter_of_a_model_of_the_hub_names_it(fixture, folder):
+    """What is written of the base is its name and revision, and everything that opens the adapter finds it again by them."""
+    output, cache = (os.path.join(folder, name) for name in ("tuned", "cache"))
+    shutil.copytree(fixture.base, os.path.join(cache, "models--org--base", "snapshots", "c2"))
+    os.makedirs(os.path.join(cache, "models--org--base", "refs"))
+    write(os.path.join(cache, "models--org--base", "refs", "v2"), "c2")
+    of_hub = ["--model_revision", "v2", "--cache_dir", cache]
+    fixture.train(output, *of_hub, "--save_steps", 2, model="org/base")
+    for place in (output, output + "/checkpoint-2"):
+        config = read_json(place, "adapter_config.json")
+        expect((config["base_model_name_or_path"], config["revision"]) == ("org/base", "v2"), "its name", config)
+    with open(os.path.join(output, "README.md")) as file:
+        card = file.read()
+    for line in ("library_name: peft", "base_model: org/base", '- "base_model:adapter:org/base"', "- lora", "- transformers"):
+        expect(line + "\n" in card, f"the card says {line}", card)
+    shutil.rmtree(output + "/checkpoint-4")
+    said = fixture.train(output, *of_hub, "--save_steps", 2, model="org/base").stderr
+    expect("another run" not in said and os.path.exists(output + "/checkpoint-4"), "it is the same run", said)
+    second = output + "-second"
+    fixture.train(second, "--cache_dir", cache, model=output, steps=1)
+    expect(read_json(second, "adapter_config.json")["base_model_name_or_path"] == "org/base", "trained on", second)
+    fixture.call("generate", "--model_name_or_path", output, "--cache_dir", cache, "--use_cpu", "--max_new_tokens", "1", "--prompt", "the old")
+    absent = fixture.call("checkpoint", "merge", output, output + "-absent", expect=4).stderr
+    expect("'org/base' is neither a folder" in absent, "another cache does not hold it", absent)
+    fixture.call("checkpoint", "merge", output, output + "-merged", "--cache_dir", cache)
+    by_path = output + "-by-path"
+    shutil.copytree(output, by_path)
+    change(by_path, "adapter_config.json", base_model_name_or_path=fixture.base, revision=None)
+    fixture.call("checkpoint", "merge", by_path, by_path + "-merged")
+    expect(filecmp.cmp(output + "-merged/model.safetensors", by_path + "-merged/model.safetensors", shallow=False), "as with its folder", folder)
+    slash = os.path.join(folder, "slash")
+    fixture.train(slash, model=fixture.base + "/", steps=1)
+    expect(read_json(slash, "adapter_config.json")["base_model_name_or_path"] == fixture.base, "without the slash", slash)
+    with open(os.path.join(slash, "README.md")) as file:
+        expect(f"base_model: {os.path.basename(fixture.base)}\n" in file.read(), "the card names a folder", slash)
+    os.makedirs(os.path.join(folder, "rows"))
+    shutil.copy(fixture.text, os.path.join(folder, "rows", "train.txt"))
+    named = os.path.join(folder, "named")
+    fixture.call("--model_name_or_path", fixture.base, "--dataset_name", os.path.join(folder, "rows") + "/", "--block_size", "64", "--use_cpu", "--max_steps", "1",
+                 "--do_train", "--output_dir", named)
+    with open(os.path.join(named, "README.md")) as file:
+        expect(f"Fine-tuned from `{os.path.basename(fixture.base)}` on rows.\n" in file.read(), "the card names the data set", named)
+
+
 def a_head_is_trained_whole_beside_the_adapter(fixture, folder):
     rows = Rows(os.path.join(folder, "rows"))
     output = os.path.join(folder, "classes")
@@ -512,7 +556,7 @@ def what_cannot_be_is_refused(fixture, folder):
 
 
 SCENARIOS = [an_adapter_alone_is_trained_and_saved, every_strategy_trains_the_same_adapter, a_resumed_adapter_is_the_same_run,
-             an_adapter_goes_on_from_its_folder_and_merges, an_adapter_merges_with_a_revision_of_its_base,
+             an_adapter_goes_on_from_its_folder_and_merges, an_adapter_merges_with_a_revision_of_its_base, an_adapter_of_a_model_of_the_hub_names_it,
              a_head_is_trained_whole_beside_the_adapter, what_the_base_lacks_is_in_the_adapter,
              a_head_of_words_over_a_bare_body_is_trained_and_saved, tied_embeddings_that_are_saved_whole_are_told_to_peft,
              an_adapter_whose_embeddings_peft_ties_keeps_both_of_their_names, what_an_adapter_holds_beside_its_config_is_held_against_it,

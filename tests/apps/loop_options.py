@@ -276,7 +276,17 @@ def every_schedule_has_rates_of_its_own(fixture, folder):
     expect(len(set(map(tuple, rates.values()))) == len(values), "rates of its own", rates)
 
 
-SCENARIOS = [every_optimizer_trains_by_its_own_rule, every_schedule_has_rates_of_its_own, an_older_release_has_its_defaults_and_habits, rank_0_reads_for_all, gradients_are_reduced_in_every_micro_batch, an_order_may_be_drawn_from_the_random_numbers_of_the_run,
+def a_record_behind_an_evaluation_has_the_rate_that_was_used(fixture, folder):
+    steps = [*STEPS, "--max_steps", 2, "--learning_rate", 1e-3, "--logging_strategy", "epoch", "--validation_file", fixture.text, "--max_eval_samples", 4]
+    flags = ["--lr_scheduler_type", "reduce_lr_on_plateau", "--lr_scheduler_kwargs", '{"mode": "max", "patience": 0}', *EVALUATED]
+    done = fixture.run(folder, "rate", *flags, "--optim", "sgd", "--optim_args", "momentum=0.5", steps=steps)
+    rates = [record["learning_rate"] for record in records(done.output) if "loss" in record]
+    expect(rates == [1e-3], "the last evaluation lowered the rate of an update that did not come", rates)
+    with open(os.path.join(done.output, "README.md")) as file:
+        expect("- optimizer: sgd with momentum=0.5\n" in file.read(), "the card has its options and no betas", done.output)
+
+
+SCENARIOS = [a_record_behind_an_evaluation_has_the_rate_that_was_used, every_optimizer_trains_by_its_own_rule, every_schedule_has_rates_of_its_own, an_older_release_has_its_defaults_and_habits, rank_0_reads_for_all, gradients_are_reduced_in_every_micro_batch, an_order_may_be_drawn_from_the_random_numbers_of_the_run,
              memory_goes_back_when_asked, the_first_module_that_overflows_is_named, ignored_modules_are_not_sharded,
              saved_inputs_are_said_to_be_on_the_host_already, traces_of_updates_are_written]
 

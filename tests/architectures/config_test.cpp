@@ -538,12 +538,12 @@ TEST_CASE(
   CHECK(name_in_memory(halves.front()) == halves.front().name);
   REQUIRE(halves.size() == before->parameters().parameters.size());
   for (const auto& architecture : {now, before}) {
-    const Json told = adapter_config_json(architecture->parameters(), *architecture->adapter(), "base", "");
+    const Json told = adapter_config_json(architecture->parameters(), *architecture->adapter(), {"base"}, "");
     CHECK(told["target_modules"] == Json::array({"fc2", "q_proj"}));
     CHECK(told["modules_to_save"] == Json::array({"classifier"}));
   }
   const Json whole = adapter_config_json(with({"q_proj"}, {"0.intermediate"})->parameters(),
-                                         *with({"q_proj"}, {"0.intermediate"})->adapter(), "base", "");
+                                         *with({"q_proj"}, {"0.intermediate"})->adapter(), {"base"}, "");
   CHECK(whole["modules_to_save"] == Json::array({"vit.layers.0.mlp.fc1"}));
 
   const std::string of_now =

@@ -52,6 +52,17 @@ TEST_CASE(
   CHECK(identity_differences(before, run_identity(other)).empty());
 }
 
+TEST_CASE("the base of an adapter is the same with and without a slash that was typed behind it") {
+  RunPlan plan = example();
+  plan.model.source_folder = "/models/some";
+  plan.model.adapter = AdapterPlan{};
+  Json typed = run_identity(plan);
+  typed["adapter"]["base"] = "/models/some/";
+  CHECK(identity_differences(typed, run_identity(plan)).empty());
+  typed["adapter"]["base"] = "/models/other/";
+  CHECK(identity_differences(typed, run_identity(plan)).size() == 1);
+}
+
 TEST_CASE("a member that an older checkpoint lacks counts as different") {
   Json saved = run_identity(example());
   saved.erase("task");

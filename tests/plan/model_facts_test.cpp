@@ -91,6 +91,7 @@ TEST_CASE("a name in the cache is a model with weights and tokenizer") {
   arguments.model.model_name_or_path = "tiny";
   const ModelFacts facts = load_model_facts(arguments, environment_of({{"HF_HUB_CACHE", cache.path()}}));
   CHECK(facts.source_folder == snapshot);
+  CHECK(facts.hub_name == "tiny");
   CHECK(facts.tokenizer_folder == snapshot);
   CHECK(facts.architecture->vocab_size() == 16);
   CHECK_FALSE(facts.tokenizer_max_length);
@@ -100,6 +101,32 @@ TEST_CASE("a name in the cache is a model with weights and tokenizer") {
   const ModelFacts told = load_model_facts(arguments, environment_of({{"HF_HUB_CACHE", cache.path()}}));
   CHECK(told.tokenizer_class == "MBartTokenizer");
   CHECK(told.tokenizer_max_length == 77);
+}
+
+TEST_CASE("a folder has no name on the Hub, and completion's slash behind it is not of its name") {
+  TemporaryDirectory cache;
+  write_model(cache / "models/small");
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = cache / "models/small/";
+  const ModelFacts facts = load_model_facts(arguments, environment_of({{"HF_HUB_CACHE", cache.path()}}));
+  CHECK(facts.source_folder == cache / "models/small");
+  CHECK(facts.hub_name.empty());
+}
+
+TEST_CASE("an adapter's base keeps its name on the Hub and the revision that it was opened in") {
+  TemporaryDirectory cache, adapter;
+  const std::string repository = cache / "models--org--base";
+  write_file_atomically(repository + "/refs/v2", "c2");
+  write_model(repository + "/snapshots/c2");
+  write_file_atomically(
+      adapter / "adapter_config.json",
+      R"({"base_model_name_or_path": "org/base", "target_modules": ["c_attn"], "revision": "v2"})");
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = adapter.path();
+  const ModelFacts facts = load_model_facts(arguments, environment_of({{"HF_HUB_CACHE", cache.path()}}));
+  CHECK(facts.source_folder == repository + "/snapshots/c2");
+  CHECK(facts.hub_name == "org/base");
+  CHECK(facts.hub_revision == "v2");
 }
 
 TEST_CASE("an adapter's base model is of the revision that it was made beside, unless another one is said") {

@@ -165,6 +165,24 @@ TEST_CASE("a file that repeats the defaults of an adapter says nothing against t
   CHECK(adapter_spec(one.input())->dropout == 0.25);
 }
 
+TEST_CASE(
+    "an adapter names its base as others find it: by name and revision on the Hub, else by its folder") {
+  const auto config = [](const std::string& name, const std::string& revision) {
+    Case one({"--use_peft"});
+    one.model.source_folder = "/cache/models--org--base/snapshots/c1";
+    one.model.hub_name = name;
+    one.model.hub_revision = revision;
+    return parse_json(resolve(one.input()).model.adapter->config, "config");
+  };
+  const Json of_main = config("org/base", "main"), of_tag = config("org/base", "v2"),
+             of_path = config("", "");
+  CHECK(of_main["base_model_name_or_path"] == "org/base");
+  CHECK(of_main["revision"].is_null());
+  CHECK(of_tag["revision"] == "v2");
+  CHECK(of_path["base_model_name_or_path"] == "/cache/models--org--base/snapshots/c1");
+  CHECK(of_path["revision"].is_null());
+}
+
 TEST_CASE("an adapter is not saved beside the weights of a model, and an opened one keeps its file's text") {
   Case one({"--use_peft"});
   one.model.source_folder = "/base";

@@ -47,6 +47,18 @@ TEST_CASE("a run without evaluations has no results", "[reporting]") {
   CHECK_THAT(text, Catch::Contains("Fine-tuned from `some/base`"));
 }
 
+TEST_CASE("the head names the library that opens the folder, and data sets of the Hub") {
+  ModelCard card = sample_card();
+  CHECK_THAT(render_model_card(card, Json::array()), !Catch::Contains("datasets:"));
+  card.library = "peft";
+  card.dataset = "org/data";
+  card.datasets = {"org/data"};
+  const std::string text = render_model_card(card, Json::array());
+  CHECK_THAT(text, Catch::Contains("library_name: peft\n"));
+  CHECK_THAT(text, Catch::Contains("datasets:\n- org/data\n"));
+  CHECK_THAT(text, Catch::Contains("on org/data.\n"));
+}
+
 TEST_CASE("huggingface_hub understands the head", "[reporting][parity]") {
   if (!testing::has_python()) HFTRAIN_SKIP("python3 with transformers: set HFTRAIN_TEST_PYTHON");
   const testing::TemporaryDirectory folder;

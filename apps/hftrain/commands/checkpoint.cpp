@@ -32,7 +32,8 @@ constexpr const char* kCheckpointUsage =
     "usage: hftrain checkpoint verify DIR\n"
     "       hftrain checkpoint inspect DIR [--json]\n"
     "       hftrain checkpoint export DIR OUT [--max_shard_size SIZE] [--model_name_or_path MODEL]\n"
-    "       hftrain checkpoint merge DIR OUT [--max_shard_size SIZE] [--model_revision NAME]\n"
+    "       hftrain checkpoint merge DIR OUT [--max_shard_size SIZE] [--model_revision NAME] [--cache_dir "
+    "DIR]\n"
     "\n"
     "verify   hashes every file against the manifest; prints ok, or names the first bad file (exit code 4)\n"
     "inspect  step, plan, tensors, shapes, dtypes and shards of a checkpoint or model folder, others' too\n"
@@ -42,7 +43,8 @@ constexpr const char* kCheckpointUsage =
     "--max_shard_size      of export and merge, in KB, MB, GB or TB of 1000 (50GB)\n"
     "--model_name_or_path  of export: whose configuration and tokenizer, where the checkpoint has none\n"
     "--model_revision      of merge: branch, tag or commit of a base in the hub cache, instead of the "
-    "adapter's\n";
+    "adapter's\n"
+    "--cache_dir           of merge: the hub cache that holds the base\n";
 
 // The words behind the action.
 struct CheckpointRequest {
@@ -51,6 +53,7 @@ struct CheckpointRequest {
   std::string max_shard_size = "50GB";  // as transformers 5
   std::string model;                    // a folder
   std::string revision;                 // of an adapter's base; empty: the adapter says it
+  std::string cache_dir;                // of that base; empty: the environment says it
 };
 
 int64_t shard_size(const std::string& text) {
@@ -78,9 +81,11 @@ CommandOptions checkpoint_options(const std::string& action, CheckpointRequest& 
   if (action == "export")
     options.text("--model_name_or_path", request.model, "MODEL",
                  "folder whose configuration and tokenizer it gets, where the checkpoint has none");
-  if (action == "merge")
+  if (action == "merge") {
     options.text("--model_revision", request.revision, "NAME",
                  "branch, tag or commit of a base in the hub cache, instead of the adapter's");
+    options.text("--cache_dir", request.cache_dir, "DIR", "the hub cache that holds the base");
+  }
   return options;
 }
 
@@ -153,10 +158,11 @@ ExitCode export_folder(const CheckpointRequest& request, std::ostream& out) {
 }
 
 ExitCode merge(const CheckpointRequest& request, const CommandContext& context) {
-  const auto revision = request.revision.empty() ? std::nullopt : std::optional(request.revision);
+  const auto said = [](const std::string& text) { return text.empty() ? std::nullopt : std::optional(text); };
+  const front::BaseChoice choice{.revision = said(request.revision), .cache_dir = said(request.cache_dir)};
   const front::StopFlag stop;
   const storage::ExportResult result =
-      front::merge_adapter(request.folder, request.out, shard_size(request.max_shard_size), revision,
+      front::merge_adapter(request.folder, request.out, shard_size(request.max_shard_size), choice,
                            context.environment, [&] { end_if_stopped(stop, request.out); });
   context.out << request.out << ": " << result.tensors << " tensors, " << format_bytes(result.bytes) << " in "
               << result.files << " files\n";

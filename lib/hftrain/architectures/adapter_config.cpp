@@ -189,13 +189,13 @@ std::vector<std::string> modules(const Json& config, const char* key, const std:
 
 }  // namespace
 
-Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, const std::string& base_model,
+Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, const AdapterBase& base,
                          const std::string& task_type) {
   const auto or_null = [](const auto& value) { return value.empty() ? Json() : Json(value); };
   const double whole = static_cast<double>(static_cast<int64_t>(spec.alpha));
   return {{"alpha_pattern", Json::object()},
           {"auto_mapping", nullptr},
-          {"base_model_name_or_path", base_model},
+          {"base_model_name_or_path", base.name},
           {"bias", "none"},
           {"fan_in_fan_out", stores_input_first(table)},
           {"inference_mode", true},
@@ -209,7 +209,7 @@ Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, c
           {"peft_version", kPeftVersion},
           {"r", spec.rank},
           {"rank_pattern", Json::object()},
-          {"revision", nullptr},
+          {"revision", or_null(base.revision)},
           {"target_modules", target_modules(table)},
           {"task_type", or_null(task_type)},
           {"use_dora", false},

@@ -14,9 +14,14 @@ inline constexpr const char* kAdapterWeightsName = "adapter_model.safetensors";
 // Before the names of all parameters in kAdapterWeightsName.
 inline constexpr const char* kAdapterPrefix = "base_model.model.";
 
-// The base model by the name under which it was opened; `task_type` as peft has it ("CAUSAL_LM"), empty: none. `table`
+// The model that an adapter stands beside: a folder, or a name on the Hub and its revision (empty: the main one).
+struct AdapterBase {
+  std::string name, revision = "";
+};
+
+// `task_type` as peft has it ("CAUSAL_LM"), empty: none. `table`
 // has the adapters, whose modules are named.
-Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, const std::string& base_model,
+Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, const AdapterBase& base,
                          const std::string& task_type);
 
 // The text of an adapter's config, its modules named as those in memory are: an adapter that another release of peft made names

@@ -11,8 +11,6 @@
 namespace hftrain::plan {
 namespace {
 
-constexpr const char* kMainRevision = "main";  // what every flag of a revision has where none is said
-
 // What is trained beside another revision than the adapter names is written with that one; else it stays as it is.
 std::string with_revision(std::string text, const Json& config, const std::string& used) {
   const Json own = config.value("revision", Json());
@@ -54,8 +52,10 @@ OpenedFolder open_folder(const std::string& folder, const std::string& revision,
   OpenedFolder opened{.adapter = folder,
                       .spec = architectures::adapter_from_json(config, path),
                       .config = with_revision(std::move(text), config, of_base)};
-  opened.weights =
-      resolve_model_folder(base_model_of(config, path), "base_model_name_or_path of " + path, of_base, cache);
+  const std::string base = base_model_of(config, path);
+  opened.weights = resolve_model_folder(base, "base_model_name_or_path of " + path, of_base, cache);
+  opened.base_name = name_on_hub(base);
+  opened.base_revision = of_base;
   return opened;
 }
 

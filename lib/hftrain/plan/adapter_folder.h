@@ -11,8 +11,9 @@
 namespace hftrain::plan {
 
 struct OpenedFolder {
-  std::string weights;  // the folder whose weights and config.json are the model's
-  std::string adapter;  // the folder that was named, where it holds an adapter; else empty
+  std::string weights;                   // the folder whose weights and config.json are the model's
+  std::string base_name, base_revision;  // what an adapter's model is called on the Hub; empty: a folder
+  std::string adapter;                   // the folder that was named, where it holds an adapter; else empty
   std::optional<architectures::AdapterSpec> spec;  // of that adapter
   std::string config;  // the text of its adapter_config.json, with the revision of the base that is opened
 };

@@ -21,6 +21,11 @@ std::string led_there(const HubCache& cache) {
 
 }  // namespace
 
+std::string without_slash(const std::string& folder) {
+  const fs::path path(folder);
+  return path.has_filename() || path == path.root_path() ? folder : path.parent_path().string();
+}
+
 std::string repository_folder(const std::string& cache, const std::string& name, HubKind kind) {
   return cache + (kind == HubKind::kDataset ? "/datasets--" : "/models--") + join(split(name, '/'), "--");
 }
@@ -57,6 +62,10 @@ bool is_hub_name(const std::string& name) {
   });
 }
 
+std::string name_on_hub(const std::string& named) {
+  return is_folder(named) ? "" : named;
+}
+
 bool is_snapshot(const std::string& folder) {
   return folder.find("/models--") != std::string::npos && folder.find("/snapshots/") != std::string::npos;
 }
@@ -75,7 +84,7 @@ std::optional<std::string> find_snapshot(const std::string& cache, const std::st
 
 std::string resolve_model_folder(const std::string& named, const std::string& flag,
                                  const std::string& revision, const HubCache& cache) {
-  if (is_folder(named)) return fs::absolute(named).lexically_normal().string();
+  if (is_folder(named)) return without_slash(fs::absolute(named).lexically_normal().string());
   const bool of_hub = is_hub_name(named);
   const auto snapshot = of_hub ? find_snapshot(cache.folder, named, revision) : std::nullopt;
   if (snapshot) return fs::absolute(*snapshot).lexically_normal().string();

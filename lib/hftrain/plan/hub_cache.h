@@ -9,6 +9,8 @@
 
 namespace hftrain::plan {
 
+inline constexpr const char* kMainRevision = "main";  // what every flag of a revision has where none is said
+
 // `cache_dir` (the flag), else HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, $HF_HOME/hub,
 // $XDG_CACHE_HOME/huggingface/hub,
 // ~/.cache/huggingface/hub.
@@ -27,6 +29,12 @@ HubCache hub_cache(const std::optional<std::string>& cache_dir, const Environmen
 bool is_hub_name(const std::string& name);
 
 enum class HubKind { kModel, kDataset };
+
+// `folder`, of which completion in a shell puts a slash to the end.
+std::string without_slash(const std::string& folder);
+
+// What a model that is found is called on the Hub: `named`, or empty where that is a folder.
+std::string name_on_hub(const std::string& named);
 
 // The folder of a repository in the cache, whether it is there or not.
 std::string repository_folder(const std::string& cache, const std::string& name, HubKind kind);

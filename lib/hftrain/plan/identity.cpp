@@ -3,9 +3,22 @@
 #include <filesystem>
 
 #include "hftrain/base/hash.h"
+#include "hftrain/plan/hub_cache.h"
 #include "hftrain/tasks/task_table.h"
 
 namespace hftrain::plan {
+namespace {
+
+// Older checkpoints have the base's folder as it was typed, a slash at its end among it.
+Json with_base_named_as_now(Json saved) {
+  if (saved.is_object() && saved.contains("adapter") && saved["adapter"].contains("base")) {
+    Json& base = saved["adapter"]["base"];
+    if (base.is_string()) base = without_slash(base.get<std::string>());
+  }
+  return saved;
+}
+
+}  // namespace
 
 std::string cache_entry(const std::string& cache_path) {
   return std::filesystem::path(cache_path).parent_path().filename().string();
@@ -43,7 +56,8 @@ Json adapter_identity(const architectures::AdapterSpec& spec) {
           {"modules_to_save", spec.saved_modules}};
 }
 
-std::vector<std::string> identity_differences(const Json& saved, const Json& present) {
+std::vector<std::string> identity_differences(const Json& kept, const Json& present) {
+  const Json saved = with_base_named_as_now(kept);
   std::vector<std::string> lines;
   for (const auto& [name, value] : present.items()) {
     if (name == "weights" && !saved.contains(name)) continue;  // a checkpoint of before it was kept

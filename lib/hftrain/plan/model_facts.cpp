@@ -135,6 +135,9 @@ void load_model(const arguments::ModelArguments& model, const HubCache& cache, F
         resolve_model_folder(*model.model_name_or_path, "--model_name_or_path", model.model_revision, cache);
     const OpenedFolder opened = open_folder(facts.source_folder, model.model_revision, cache);
     facts.source_folder = opened.weights;
+    const bool by_adapter = !opened.adapter.empty();
+    facts.hub_name = by_adapter ? opened.base_name : name_on_hub(*model.model_name_or_path);
+    facts.hub_revision = by_adapter ? opened.base_revision : model.model_revision;
     facts.adapter_folder = opened.adapter;
     facts.adapter = opened.spec;
     facts.adapter_config = opened.config;

@@ -23,6 +23,8 @@ struct SpecialTokens {
 struct ModelFacts {
   std::shared_ptr<const architectures::Architecture> architecture;
   std::string source_folder;  // absolute; weights come from here. Empty: from scratch
+  // What that model is called on the Hub, where it was found by such a name; empty: by a path.
+  std::string hub_name, hub_revision;
   std::optional<architectures::AdapterSpec>
       adapter;                 // of the folder that was named, whose base model is opened
   std::string adapter_folder;  // absolute; that folder

@@ -4,6 +4,7 @@
 
 #include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/text.h"
+#include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/resolve_parts.h"
 
 namespace hftrain::plan {
@@ -143,6 +144,12 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
   }
 }
 
+// By its name others find it, too; a snapshot of the cache is on this machine alone.
+architectures::AdapterBase base_of(const ModelFacts& model) {
+  if (model.hub_name.empty()) return {.name = model.source_folder};
+  return {.name = model.hub_name, .revision = model.hub_revision == kMainRevision ? "" : model.hub_revision};
+}
+
 }  // namespace
 
 std::optional<AdapterSpec> adapter_spec(const ResolveInput& input) {
@@ -189,9 +196,9 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
     return plan;
   }
   const std::string type = task_type(input, running.head(), problems);
-  plan.config = dump_json(architectures::adapter_config_json(running.parameters(), *spec,
-                                                             input.model.source_folder, type)) +
-                '\n';
+  plan.config =
+      dump_json(architectures::adapter_config_json(running.parameters(), *spec, base_of(input.model), type)) +
+      '\n';
   return plan;
 }
 

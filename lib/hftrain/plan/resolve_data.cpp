@@ -246,6 +246,7 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
   DataPlan data;
   const tasks::TaskRow& task = task_row(input.parsed);
   data.task = task.task;
+  data.dataset_name = arguments.data.dataset_name.value_or("");
   check_task_flags(input, task, problems);
   if (task.preprocessor != nullptr) {
     data.preprocessor = task.preprocessor(task_input(input.parsed, input.model));

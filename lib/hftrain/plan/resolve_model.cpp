@@ -245,6 +245,7 @@ ModelPlan resolve_model(const ResolveInput& input, const RanksPlan& ranks, Probl
   check_ends(input, *architecture, problems);
   ModelPlan plan;
   plan.source_folder = input.model.source_folder;
+  plan.hub_name = input.model.hub_name;
   plan.weights_mark = input.model.weights_mark;
   plan.model_type = architecture->model_type();
   plan.tokenizer_folder = input.model.tokenizer_folder;

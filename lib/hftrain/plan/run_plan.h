@@ -123,6 +123,7 @@ struct FusedKernels {
 
 struct ModelPlan {
   std::string source_folder;        // transformers folder to load weights from; empty: from scratch
+  std::string hub_name;             // of that model; empty: a path was named
   std::string weights_mark;         // of those weights (storage/weights_mark.h); empty: it is not compared
   std::string model_type;           // the family, as config.json names it
   Json config;                      // the complete config.json content the run uses
@@ -175,8 +176,9 @@ struct SplitPlan {
 
 struct DataPlan {
   tasks::Task task = tasks::Task::kCausalLm;
-  int64_t block_size = 0;   // tokens of a sample, or at most so many where rows stay as they are
-  int64_t target_size = 0;  // tokens that the decoder reads of a sample, or at most so many; 0: as many
+  std::string dataset_name;  // as --dataset_name has it; empty: files were named
+  int64_t block_size = 0;    // tokens of a sample, or at most so many where rows stay as they are
+  int64_t target_size = 0;   // tokens that the decoder reads of a sample, or at most so many; 0: as many
   std::optional<images::Preprocessor> preprocessor;  // of samples that are such
   data::PaddingOptions padding;                 // of batches; no columns: samples are blocks of one length
   std::optional<data::MaskingOptions> masking;  // unset: no token is hidden

@@ -86,7 +86,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(GrowthKind, {{GrowthKind::kTokens, "tokens"},
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GrownParameter, name, rows_before, kind)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdapterPlan, spec, folder, config)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FusedKernels, rope, swiglu, geglu, rms_norm, loss, rest, own)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, weights_mark, model_type, config,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, hub_name, weights_mark, model_type, config,
                                    generation_config, preprocessor_config, tokenizer_folder,
                                    tokenizer_settings, chat_template, master_dtype, parameters,
                                    trainable_parameters, non_embedding_parameters, gradient_checkpointing,
@@ -96,11 +96,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_inter
                                    minimum)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SplitPlan, cache_path, samples, tokens, exact, columns)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, block_size, target_size, preprocessor, padding, masking,
-                                   joins_samples, stream, train, validation, test, validation_mismatched,
-                                   test_mismatched, seed, sampling, drop_last, even_batches, split_batches,
-                                   dispatch_batches, seedable_sampler, loader_workers, prefetch_factor,
-                                   pin_memory, ignore_data_skip)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, dataset_name, block_size, target_size, preprocessor,
+                                   padding, masking, joins_samples, stream, train, validation, test,
+                                   validation_mismatched, test_mismatched, seed, sampling, drop_last,
+                                   even_batches, split_batches, dispatch_batches, seedable_sampler,
+                                   loader_workers, prefetch_factor, pin_memory, ignore_data_skip)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPlan, per_device_train, per_device_eval, accumulation_steps,
                                    global_train, average_tokens_across_devices, sync_each_batch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepsPlan, batches_per_epoch, updates_per_epoch, max_steps, epochs,

@@ -27,7 +27,7 @@ std::string yaml_text(const std::string& text) {
 }
 
 std::string yaml_head(const ModelCard& card) {
-  std::string head = "---\nlibrary_name: transformers\n";
+  std::string head = "---\nlibrary_name: " + yaml_text(card.library) + '\n';
   const auto add = [&](const char* key, const std::string& value) {
     if (!value.empty()) head += std::string(key) + ": " + yaml_text(value) + '\n';
   };
@@ -40,6 +40,8 @@ std::string yaml_head(const ModelCard& card) {
     if (tag != kTrainerTag) head += "- " + yaml_text(tag) + '\n';
   }
   head += std::string("- ") + kTrainerTag + '\n';
+  if (!card.datasets.empty()) head += "datasets:\n";
+  for (const std::string& name : card.datasets) head += "- " + yaml_text(name) + '\n';
   head += "model-index:\n- name: " + yaml_text(card.model_name) + "\n  results: []\n---\n";
   return head;
 }

@@ -11,12 +11,14 @@ namespace hftrain::reporting {
 
 struct ModelCard {
   std::string model_name;
+  std::string library = "transformers";  // that opens the folder
   std::string base_model;  // hub name or folder that the weights came from; empty: trained from scratch
   std::string dataset;     // as people would name it; empty: not known
-  std::string language;    // BCP 47; empty: left out
-  std::string license;     // SPDX; empty: left out
-  std::vector<std::string> tags;  // "generated_from_trainer" is always among them
-  std::string pipeline_tag;       // "text-generation"; empty: left out
+  std::vector<std::string> datasets = {};  // names on the Hub
+  std::string language;                    // BCP 47; empty: left out
+  std::string license;                     // SPDX; empty: left out
+  std::vector<std::string> tags;           // "generated_from_trainer" is always among them
+  std::string pipeline_tag;                // "text-generation"; empty: left out
   std::vector<std::pair<std::string, std::string>> hyperparameters;  // in the order to show
   std::vector<std::pair<std::string, std::string>> versions;         // program -> version
 };

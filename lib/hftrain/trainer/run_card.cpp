@@ -4,18 +4,54 @@
 
 #include <filesystem>
 
+#include "hftrain/base/text.h"
+#include "hftrain/plan/hub_cache.h"
 #include "hftrain/reporting/model_card.h"
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/tasks/task_table.h"
 
 namespace hftrain::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string base_model(const plan::ModelPlan& model) {
+  return model.hub_name.empty() ? fs::path(model.source_folder).filename().string() : model.hub_name;
+}
+
+// peft's, by which the Hub opens the folder beside its base.
+void tell_adapter(const plan::ModelPlan& model, reporting::ModelCard& card) {
+  card.library = "peft";
+  if (!model.hub_name.empty()) card.tags.push_back("base_model:adapter:" + model.hub_name);
+  card.tags.insert(card.tags.end(), {"lora", "transformers"});
+}
+
+void tell_dataset(const std::string& name, reporting::ModelCard& card) {
+  const bool of_hub = plan::is_hub_name(name);
+  card.dataset = of_hub ? name : fs::path(plan::without_slash(name)).filename().string();
+  if (of_hub) card.datasets = {name};
+}
+
+// Which of the optimizers have betas is told by their names, as in the Trainer's card.
+std::string optimizer_line(const plan::OptimizerPlan& optimizer) {
+  const auto number = [](double value) { return reporting::python_repr(value); };
+  std::vector<std::string> told;
+  if (optimizer.name.find("adam") != std::string::npos) {
+    told.push_back("betas=(" + number(optimizer.beta1) + ", " + number(optimizer.beta2) + ')');
+    told.push_back("epsilon=" + number(optimizer.epsilon));
+  }
+  for (const auto& [key, value] : optimizer.options) told.push_back(key + '=' + value);
+  return optimizer.name + (told.empty() ? "" : " with " + join(told, ", "));
+}
+
+}  // namespace
 
 std::string run_card(const plan::RunPlan& plan, const reporting::LogHistory& history) {
-  namespace fs = std::filesystem;
   reporting::ModelCard card;
   card.model_name = fs::path(plan.output_dir).filename().string();
-  if (!plan.model.source_folder.empty())
-    card.base_model = fs::path(plan.model.source_folder).filename().string();
+  card.base_model = base_model(plan.model);
+  if (plan.model.adapter) tell_adapter(plan.model, card);
+  tell_dataset(plan.data.dataset_name, card);
   card.pipeline_tag = tasks::row_of(plan.data.task).pipeline;
   const plan::OptimizerPlan& optimizer = plan.optimizer;
   const auto number = [](double value) { return reporting::python_repr(value); };
@@ -27,8 +63,7 @@ std::string run_card(const plan::RunPlan& plan, const reporting::LogHistory& his
       {"num_devices", std::to_string(plan.ranks.world_size)},
       {"gradient_accumulation_steps", std::to_string(plan.batch.accumulation_steps)},
       {"total_train_batch_size", std::to_string(plan.batch.global_train)},
-      {"optimizer", optimizer.name + " with betas=(" + number(optimizer.beta1) + ", " +
-                        number(optimizer.beta2) + ") and epsilon=" + number(optimizer.epsilon)},
+      {"optimizer", optimizer_line(optimizer)},
       {"lr_scheduler_type", plan.schedule.name},
       {"lr_scheduler_warmup_steps", std::to_string(plan.schedule.warmup_steps)},
       {"training_steps", std::to_string(plan.steps.max_steps)},

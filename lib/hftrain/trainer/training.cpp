@@ -429,12 +429,11 @@ void Trainer::log_progress() {
   state_.last_logged_step = state_.global_step;
   losses_.reset();
   const plan::ReleaseHabits habits{plan_.release};
-  const bool next_rate = schedule_->watches_metric() || habits.logs_next_rate();
   const double loss = loss_sum / static_cast<double>(steps);
   Json record = {{"loss", habits.rounds_losses() ? reporting::python_round(loss, 4) : loss}};
   if (plan_.optimizer.max_grad_norm > 0 || !habits.measures_norm_only_to_clip())
     record["grad_norm"] = state_.grad_norm;
-  record["learning_rate"] = next_rate ? schedule_->rate() : state_.learning_rate;
+  record["learning_rate"] = habits.logs_next_rate() ? schedule_->rate() : state_.learning_rate;
   if (plan_.logging.count_input_tokens != "no") {
     const double seconds = whole_training_seconds();
     record["train_runtime"] = reporting::python_round(seconds, 4);

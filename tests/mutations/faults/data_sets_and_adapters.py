@@ -83,7 +83,7 @@ fault("a GLUE task takes the order of the data for a model that has its labels",
       says=r"labels_of")
 
 fault("merge goes by the adapter's revision whatever is asked for",
-      "launcher/front/adapter_merge.cpp", "revision ? *revision : plan::base_revision_of(", "plan::base_revision_of(",
+      "launcher/front/adapter_merge.cpp", "adapter.base(), \"base_model_name_or_path of \" + origin, revision,", "adapter.base(), \"base_model_name_or_path of \" + origin, plan::base_revision_of(adapter.config(), plan::kMainRevision, origin),",
       tests=["runs: adapters: an adapter merges with a revision of its base"],
       says=r"the revision that was asked for wins")
 
@@ -125,3 +125,33 @@ fault("a copy of the base with rows of later tokens is held against the base's s
       "launcher/front/merge_by_table.cpp", "copy != nullptr ? copy : stored)->shape", "copy != nullptr && stored == nullptr ? copy : stored)->shape",
       tests=["parity: adapters are trained as peft trains them, and each opens what the other saved"],
       says=r"another shape")
+
+fault("an adapter of a model of the Hub names a folder of the cache",
+      "lib/hftrain/plan/resolve_adapter.cpp", "if (model.hub_name.empty()) return {.name = model.source_folder};", "if (!model.source_folder.empty()) return {.name = model.source_folder};",
+      tests=["plan: an adapter names its base as others find it: by name and revision on the Hub, else by its folder"],
+      says=r'of_main\["base_model_name_or_path"\] == "org/base"')
+
+fault("an adapter that is trained on has lost the name of its base",
+      "lib/hftrain/plan/adapter_folder.cpp", "  opened.base_name = name_on_hub(base);\n", "",
+      tests=["plan: an adapter's base keeps its name on the Hub and the revision that it was opened in"],
+      says=r'facts.hub_name == "org/base"')
+
+fault("merge looks for a base in the cache of the environment alone",
+      "launcher/front/adapter_merge.cpp", "plan::hub_cache(choice.cache_dir, environment)", "plan::hub_cache(std::nullopt, environment)",
+      tests=["runs: adapters: an adapter of a model of the hub names it"],
+      says=r"'org/base' is neither a folder")
+
+fault("a slash behind the model's path leaves its folder without a name",
+      "lib/hftrain/plan/hub_cache.cpp", "return without_slash(fs::absolute(named).lexically_normal().string());", "return fs::absolute(named).lexically_normal().string();",
+      tests=["plan: a folder has no name on the Hub, and completion's slash behind it is not of its name"],
+      says=r"facts.source_folder == cache / \"models/small\"")
+
+fault("a slash that was typed behind the base of an adapter makes another run of it",
+      "lib/hftrain/plan/identity.cpp", "const Json saved = with_base_named_as_now(kept);", "const Json saved = kept;",
+      tests=["plan: the base of an adapter is the same with and without a slash that was typed behind it"],
+      says=r"identity_differences\(typed, run_identity\(plan\)\).empty\(\)")
+
+fault("the card of an adapter is that of a whole model",
+      "lib/hftrain/trainer/run_card.cpp", "  if (plan.model.adapter) tell_adapter(plan.model, card);\n", "",
+      tests=["runs: adapters: an adapter of a model of the hub names it"],
+      says=r"the card says library_name: peft")

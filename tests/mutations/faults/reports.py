@@ -62,3 +62,23 @@ fault("the day's kernels look for the driver in their own folders alone",
       "scripts/gpu/steps.py", ', os.environ.get("LD_LIBRARY_PATH")]', "]",
       tests=["runs: the day of the GPU: what only a gpu can show is told as it is"],
       says=r"where was looked")
+
+fault("a card names no data sets of the Hub",
+      "lib/hftrain/reporting/model_card.cpp", 'if (!card.datasets.empty()) head += "datasets:\\n";', "",
+      tests=["reporting: the head names the library that opens the folder, and data sets of the Hub"],
+      says=r"datasets:")
+
+fault("a record behind an evaluation has the rate of an update that does not come",
+      "lib/hftrain/trainer/training.cpp", "habits.logs_next_rate() ? schedule_->rate()", "habits.logs_next_rate() || schedule_->watches_metric() ? schedule_->rate()",
+      tests=["runs: loop options: a record behind an evaluation has the rate that was used"],
+      says=r"the last evaluation lowered the rate")
+
+fault("a card tells betas of optimizers that have none",
+      "lib/hftrain/trainer/run_card.cpp", 'if (optimizer.name.find("adam") != std::string::npos) {', "if (!optimizer.name.empty()) {",
+      tests=["runs: loop options: a record behind an evaluation has the rate that was used"],
+      says=r"the card has its options and no betas")
+
+fault("a card does not name the data set of --dataset_name",
+      "lib/hftrain/plan/resolve_data.cpp", '  data.dataset_name = arguments.data.dataset_name.value_or("");\n', "",
+      tests=["runs: adapters: an adapter of a model of the hub names it"],
+      says=r"the card names the data set")
