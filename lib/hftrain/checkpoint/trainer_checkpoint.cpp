@@ -249,8 +249,9 @@ interchange::TrainerRun trainer_run(const plan::RunPlan& plan, const architectur
 
 storage::StoredWeights open_saved_adapter(const std::string& folder) {
   if (interchange::has_deepspeed(folder))
-    return interchange::open_deepspeed_trained(
-        folder, [](const std::string& name) { return architectures::kAdapterPrefix + without_adapter(name); });
+    return interchange::open_deepspeed_trained(folder, [](const std::string& name) {
+      return architectures::kAdapterPrefix + without_adapter(name);
+    });
   const bool file = path_exists(folder + '/' + architectures::kAdapterWeightsName);
   if (!file && interchange::is_fsdp_adapter(folder)) return interchange::open_fsdp_model(folder);
   return storage::StoredWeights(folder, architectures::kAdapterWeightsName);
