@@ -9,6 +9,7 @@
 
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
+#include "hftrain/reporting/configuration.h"
 #include "hftrain/reporting/python_text.h"
 
 namespace hftrain::reporting {
@@ -50,8 +51,7 @@ void flatten(const std::string& prefix, const Json& values, Json& flat) {
 }
 
 Json parameters_of(const ReportedRun& run) {
-  Json all = run.model_config;
-  all.update(parse_json(run.arguments, "the arguments of the run"));
+  Json all = configuration_of(run);
   if (!says_yes(run.environment, "MLFLOW_FLATTEN_PARAMS")) return all;
   Json flat = Json::object();
   flatten("", all, flat);

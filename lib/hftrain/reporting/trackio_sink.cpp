@@ -11,6 +11,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/new_file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/reporting/configuration.h"
 #include "hftrain/reporting/metric_tag.h"
 #include "hftrain/reporting/python_text.h"
 
@@ -61,11 +62,9 @@ std::string name_of(const ReportedRun& run) {
   return (folder.has_filename() ? folder : folder.parent_path()).filename().string();
 }
 
-// The arguments win over keys of the model with their names, as in the Trainer's callback. What begins with _ is the
-// package's own.
+// What begins with _ is the package's own.
 Json config_of(const ReportedRun& run) {
-  Json all = run.model_config;
-  all.update(parse_json(run.arguments, "the arguments of the run"));
+  Json all = configuration_of(run);
   all["model/num_parameters"] = run.parameters;
   Json config = {{"_Username", nullptr}, {"_Created", utc_text(run.started)}, {"_Group", nullptr}};
   for (const auto& [key, value] : all.items()) {

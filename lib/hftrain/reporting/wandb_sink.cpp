@@ -9,6 +9,7 @@
 
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/reporting/configuration.h"
 #include "hftrain/reporting/metric_tag.h"
 #include "hftrain/reporting/python_text.h"
 
@@ -66,10 +67,8 @@ ProtobufMessage item(int key_field, const std::string& key, const Json& value) {
   return ProtobufMessage().bytes(key_field, key).bytes(kItemValue, python_json(value, -1));
 }
 
-// The arguments win over keys of the model with their names, as in the Trainer's callback.
 ProtobufMessage config_record(const ReportedRun& run) {
-  Json config = run.model_config;
-  config.update(parse_json(run.arguments, "the arguments of the run"));
+  Json config = configuration_of(run);
   config["model/num_parameters"] = run.parameters;
   ProtobufMessage record;
   for (const auto& [key, value] : config.items()) record.message(kItems, item(kItemKey, key, value));

@@ -82,3 +82,8 @@ fault("a card does not name the data set of --dataset_name",
       "lib/hftrain/plan/resolve_data.cpp", '  data.dataset_name = arguments.data.dataset_name.value_or("");\n', "",
       tests=["runs: adapters: an adapter of a model of the hub names it"],
       says=r"the card names the data set")
+
+fault("an argument that nobody gave hides what the model's config says from trackers",
+      "lib/hftrain/reporting/configuration.cpp", "if (!value.is_null() || !all.contains(key)) all[key] = value;", "all[key] = value;",
+      tests=["reporting: an argument that nobody gave hides no key of the model from trackers"],
+      says=r"model_type")
