@@ -211,7 +211,7 @@ def evaluated(name, scratch):
     with open(path, "w") as file:
         file.writelines(json.dumps({"input_ids": ids}) + "\n" for ids in rows)
     fixtures.run([fixtures.HFTRAIN, "--task", "sft", "--model_name_or_path", folder, "--validation_file", path, "--do_eval", "--use_cpu", "--nproc_per_node", str(ranks),
-                  "--per_device_eval_batch_size", "2", "--output_dir", out])
+                  "--per_device_eval_batch_size", "2", "--max_length", "64", "--output_dir", out])
     with open(out + "/eval_results.json") as file:
         mine = json.load(file)["eval_loss"]
     wanted = judged_by_trl(folder, [(ids, ids) for ids in rows], 2)

@@ -197,10 +197,10 @@ bool Evaluator::judges_batches_alone() const {
   return tasks::row_of(plan_.data.task).judges_batches_alone;
 }
 
-// What the summed loss of a batch is divided by; of one without labels the loss is 0 where it counts at all.
+// What the summed loss of a batch is divided by.
 int64_t Evaluator::labels_of(const models::Batch& columns) const {
-  if (judges_batches_alone()) return std::max<int64_t>(1, models::predicted_label_count(columns));
-  return models::label_count(model_.architecture(), columns);
+  return judges_batches_alone() ? models::predicted_label_count(columns)
+                                : models::label_count(model_.architecture(), columns);
 }
 
 Prediction Evaluator::predict(const models::Batch& columns, bool with_loss) {
