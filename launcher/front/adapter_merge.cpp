@@ -8,6 +8,8 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/interchange/fsdp_folder.h"
+#include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/storage/checkpoint_folder.h"
@@ -22,7 +24,8 @@ namespace {
 using storage::ExportedTensor;
 using storage::StoredWeights;
 
-void require_adapter(const std::string& folder) {
+void require_adapter(const std::string& folder, const std::function<void()>& between) {
+  refuse_adapter_in_parts(folder);
   for (const char* name : {architectures::kAdapterConfigName, architectures::kAdapterWeightsName}) {
     if (path_exists(folder + '/' + name)) continue;
     throw Error(ExitCode::kData, "the folder holds no adapter")
@@ -31,7 +34,9 @@ void require_adapter(const std::string& folder) {
         .hint("the output folder or a checkpoint of a run with --use_peft");
   }
   if (!path_exists(folder + '/' + storage::kManifestName)) return;
-  const storage::Verification result = storage::verify_checkpoint(folder);
+  const storage::Verification result = storage::verify_checkpoint(folder, 4, [&](uint64_t) {
+    if (between) between();
+  });
   if (!result.ok) {
     throw Error(ExitCode::kData, "a file of the checkpoint is damaged")
         .where(folder + '/' + result.file)
@@ -81,10 +86,22 @@ std::set<std::string> names_of(const std::vector<ExportedTensor>& tensors) {
 
 }  // namespace
 
+void refuse_adapter_in_parts(const std::string& folder) {
+  if (path_exists(folder + '/' + architectures::kAdapterConfigName)) return;
+  if (!interchange::is_in_parts(folder) || !interchange::is_fsdp_adapter(folder)) return;
+  throw Error(ExitCode::kData, "the folder holds an adapter in the parts of FSDP")
+      .where(folder)
+      .why("there is no adapter_config.json, which would say beside which model it stands, and how")
+      .hint(
+          "go on from it with --resume_from_checkpoint, --use_peft and the flags that it was trained with: "
+          "`hftrain "
+          "checkpoint merge` takes that run's folder");
+}
+
 storage::ExportResult merge_adapter(const std::string& folder, const std::string& target,
                                     int64_t max_shard_bytes, const BaseChoice& choice,
                                     const Environment& environment, const std::function<void()>& between) {
-  require_adapter(folder);
+  require_adapter(folder, between);
   AdapterWeights adapter(folder);
   const std::string base_folder = folder_of_base(adapter, folder, choice, environment);
   const StoredWeights base(base_folder);

@@ -25,6 +25,9 @@ storage::ExportResult merge_adapter(const std::string& folder, const std::string
                                     int64_t max_shard_bytes, const BaseChoice& choice,
                                     const Environment& environment, const std::function<void()>& between);
 
+// An Error (exit code 4) where an adapter lies in the parts of FSDP, which make no folder of a model.
+void refuse_adapter_in_parts(const std::string& folder);
+
 // Keys of its adapter_config.json that nothing here reads.
 std::vector<std::string> unknown_keys_of_adapter(const std::string& folder);
 

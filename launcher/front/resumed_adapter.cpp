@@ -1,5 +1,6 @@
 #include "launcher/front/resumed_adapter.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "hftrain/architectures/adapter.h"
@@ -21,20 +22,33 @@ constexpr const char* kOfParts =
     "say how "
     "it was trained: this run's --lora_alpha and --use_rslora count";
 
-// Whether two name the same modules of the plan's model in other words, or in another order: peft writes sets, and
-// every name that a head may have.
-bool name_the_same(const plan::RunPlan& plan, const architectures::AdapterSpec& one,
+// False where one names modules that the model does not have.
+template <typename Resolve>
+bool resolve_alike(const Resolve& resolve, const architectures::AdapterSpec& one,
                    const architectures::AdapterSpec& other) {
   try {
-    const auto model = architectures::Architecture::from_config(plan.model.config, "the plan",
-                                                                tasks::row_of(plan.data.task).head);
-    const architectures::ParameterTable& table = model->parameters();
-    const std::string& type = plan.model.model_type;
-    return architectures::adapted_modules(table, one, type) ==
-               architectures::adapted_modules(table, other, type) &&
-           architectures::saved_whole(table, one, type) == architectures::saved_whole(table, other, type);
+    return resolve(one) == resolve(other);
   } catch (const Error&) {
-    return false;  // modules that this model does not have
+    return false;
+  }
+}
+
+// Lists that name the same modules of the plan's model in other words become one, and others are put in order: peft writes sets,
+// and every name that a head may have.
+void take_same_names(const plan::RunPlan& plan, architectures::AdapterSpec& saved,
+                     architectures::AdapterSpec& own) {
+  const auto model = architectures::Architecture::from_config(plan.model.config, "the plan",
+                                                              tasks::row_of(plan.data.task).head);
+  const architectures::ParameterTable& table = model->parameters();
+  const std::string& type = plan.model.model_type;
+  const auto targets = [&](const auto& spec) { return architectures::adapted_modules(table, spec, type); };
+  const auto whole = [&](const auto& spec) { return architectures::saved_whole(table, spec, type); };
+  const bool same_targets = resolve_alike(targets, saved, own), same_whole = resolve_alike(whole, saved, own);
+  if (same_targets) saved.targets = own.targets;
+  if (same_whole) saved.saved_modules = own.saved_modules;
+  for (architectures::AdapterSpec* spec : {&saved, &own}) {
+    std::ranges::sort(spec->targets);
+    std::ranges::sort(spec->saved_modules);
   }
 }
 
@@ -68,12 +82,9 @@ std::string check_resumed_adapter(const plan::RunPlan& plan, const std::string& 
   std::vector<std::string> different = {"it holds an adapter, and this run trains none"};
   if (plan.model.adapter) {
     architectures::AdapterSpec saved = architectures::adapter_from_json(with_names_of_now(plan, path), path);
-    const architectures::AdapterSpec own =
+    architectures::AdapterSpec own =
         architectures::adapter_from_json(parse_json(plan.model.adapter->config, "the plan"), "the plan");
-    if (name_the_same(plan, saved, own)) {
-      saved.targets = own.targets;
-      saved.saved_modules = own.saved_modules;
-    }
+    take_same_names(plan, saved, own);
     different = plan::identity_differences(plan::adapter_identity(saved), plan::adapter_identity(own));
   }
   if (different.empty()) return "";

@@ -112,19 +112,21 @@ def jpeg_cases():
         case(f"jpeg_turned{value}", "jpg", saved(colour.crop((0, 0, 9, 5)), "JPEG", quality=90, exif=orientation(value)))
 
 
-def notes(kind, count=1, number=6):
-    """A TIFF block with the orientation alone, in numbers of another type than cameras write."""
-    value, behind = (struct.pack("<H", number).ljust(4, b"\0"), b"") if count * 2 <= 4 else (struct.pack("<I", 26), struct.pack(f"<{count}H", *[number] * count))
-    return b"II*\0" + struct.pack("<IHHHI", 8, 1, 0x0112, kind, count) + value + bytes(4) + behind
+def notes(form, kind, count=1, cut=0):
+    """A TIFF block with the orientation 6 alone, in numbers of another type than cameras write."""
+    numbers = struct.pack("<" + form * count, *[6] * count) if len(form) == 1 else struct.pack("<" + form, 12, 2)
+    value, behind = (numbers.ljust(4, b"\0"), b"") if len(numbers) <= 4 else (struct.pack("<I", 26), numbers)
+    return (b"II*\0" + struct.pack("<IHHHI", 8, 1, 0x0112, kind, count) + value + bytes(4) + behind)[:-cut or None]
 
 
 def noted_cases():
     picture = Image.fromarray(smooth(9, 5, 3))
-    for name, block in (("sbyte", notes(6)), ("long", notes(4)), ("slong", notes(9)), ("ifd", notes(13)), ("float", notes(11)), ("byte", notes(1)), ("none", notes(3, count=0)), ("two", notes(3, count=2)),
-                        ("three", notes(3, count=3))):
+    for name, block in (("sbyte", notes("b", 6)), ("long", notes("I", 4)), ("slong", notes("i", 9)), ("ifd", notes("I", 13)), ("float", notes("f", 11)), ("double", notes("d", 12)),
+                        ("rational", notes("II", 5)), ("long8", notes("Q", 16)), ("byte", notes("B", 1)), ("none", notes("H", 3, count=0)), ("two", notes("H", 3, count=2)),
+                        ("three", notes("H", 3, count=3)), ("cut", notes("H", 3, count=3, cut=1))):
         case(f"jpeg_noted_{name}", "jpg", saved(picture, "JPEG", quality=90, exif=b"Exif\0\0" + block))
     for name, packed in (("text", False), ("packed", True)):  # as ImageMagick writes notes
-        text, block = PngImagePlugin.PngInfo(), b"Exif\0\0" + notes(3)
+        text, block = PngImagePlugin.PngInfo(), b"Exif\0\0" + notes("H", 3)
         text.add_text("Raw profile type exif", f"\nexif\n{len(block):8d}\n{block.hex()[:40]}\n{block.hex()[40:]}\n", zip=packed)
         case(f"rgb_noted_{name}", "png", saved(picture, "PNG", pnginfo=text))
         text.add_text("Raw profile type exif", "\nexif\n", zip=packed)

@@ -415,8 +415,8 @@ TEST_CASE("options of schedules are checked against the schedule") {
   CHECK(with("warmup_stable_decay", "{\"num_decay_steps\": 2.0}").empty());
   CHECK(contains(with("warmup_stable_decay", "{\"num_decay_steps\": 2.5}"), "2.5 is not a whole number"));
   CHECK(contains(mistakes({"--eval_strategy", "epoch", "--lr_scheduler_type", "reduce_lr_on_plateau",
-                           "--lr_scheduler_kwargs", "{\"factor\": 1}"}),
-                 "key 'factor': 1"));
+                           "--lr_scheduler_kwargs", "{\"factor\": 0}"}),
+                 "key 'factor': 0"));
   CHECK(contains(mistakes({"--eval_strategy", "epoch", "--lr_scheduler_type", "greedy",
                            "--lr_scheduler_kwargs", "{\"verbose\": true}"}),
                  "key 'verbose' is not supported"));

@@ -25,7 +25,6 @@ using hftrain::ExitCode;
 using hftrain::Json;
 using hftrain::data::DataFiles;
 using hftrain::data::Records;
-using hftrain::data::ValueKind;
 using hftrain::data::RowFormat;
 using hftrain::data::Split;
 using hftrain::testing::golden_rows;
@@ -377,25 +376,6 @@ TEST_CASE("a row beyond the limit is refused in words, however few bytes it has 
 
 namespace {
 
-// Kinds of the labels of a CSV file, a letter each: whole numbers, other numbers, texts.
-std::string kinds_of_labels(const TemporaryDirectory& folder, const std::string& content) {
-  hftrain::write_file_atomically(folder / "kinds.csv", content);
-  const hftrain::data::ColumnRule rule = {.columns = 1,
-                                          .choose = [](const auto&) { return Rows{"label"}; },
-                                          .text_only = false,
-                                          .typed_cells = {0}};
-  const auto files = hftrain::data::find_data_files({folder / "kinds.csv"}, Split::kTrain);
-  const auto source = hftrain::data::open_rows(files.rows, {.columns = rule});
-  Records records(1);
-  while (source->next(records)) continue;
-  std::string kinds;
-  for (size_t row = 0; row < records.rows(); ++row) {
-    const ValueKind kind = records.value(row, 0).kind();
-    kinds += kind == ValueKind::kInteger ? 'i' : kind == ValueKind::kText ? 't' : 'n';
-  }
-  return kinds;
-}
-
 // Of a file with a label and a text beside it: what is said, or the labels as text.
 std::string typed_rows(const TemporaryDirectory& folder, const std::string& name,
                        const std::string& content) {
@@ -422,13 +402,6 @@ std::string typed_rows(const TemporaryDirectory& folder, const std::string& name
 }
 
 }  // namespace
-
-TEST_CASE("cells of labels are the numbers that pandas reads") {
-  const TemporaryDirectory folder;
-  CHECK(kinds_of_labels(folder, "label\n1\n+10\n 2\n3 \n\t-4\n") == "iiiii");
-  CHECK(kinds_of_labels(folder, "label\n1.5\n+0.5\n 1.5\n2.5 \n.5\n1e3\n") == "nnnnnn");
-  CHECK(kinds_of_labels(folder, "label\n12345678901234567890\n+-1\n+\na b\n inf\n1 2\n") == "tttttt");
-}
 
 TEST_CASE("a column that is named twice, null where a value belongs and values of two kinds are refused") {
   const TemporaryDirectory folder;

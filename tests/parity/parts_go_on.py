@@ -289,11 +289,21 @@ def adapter_goes_on(name, model, text, scratch):
     checkpoint = again(scratch, name, who, *how, model, whole=name + "-whole")
     own = ["--use_peft", "--lora_r", str(LORA["r"]), "--lora_alpha", str(LORA["lora_alpha"]), "--lora_dropout", "0", "--lora_target_modules", *LORA["target_modules"]]
     good = all([goes_on(name, way, whole, model, text, checkpoint, scratch, *own) for way in ways])
-    for case, more, words in (("told", [], "no adapter_config.json, which would say how it was trained"), ("rank", ["--lora_r", "8"], "lora_A"), ("whole", ["--use_peft", "false"], "the model's weights lack")):
-        result = subprocess.run([fixtures.HFTRAIN, *flags("two ranks", model, text, os.path.join(scratch, name, case)), *own, *more, "--resume_from_checkpoint", checkpoint],
+    bare = shutil.copytree(checkpoint, os.path.join(scratch, name, "bare", os.path.basename(checkpoint)))
+    shutil.rmtree(bare + "/optimizer_0")
+    os.remove(bare + "/scheduler.pt")
+    for case, place, more, code, words in (("told", checkpoint, [], 0, "no adapter_config.json, which would say how it was trained"), ("rank", checkpoint, ["--lora_r", "8"], 4, "lora_A"),
+                                           ("fewer", bare, ["--lora_target_modules", "c_attn"], 4, "which this run does not train"),
+                                           ("whole", checkpoint, ["--use_peft", "false"], 4, "the model's weights lack")):
+        result = subprocess.run([fixtures.HFTRAIN, *flags("two ranks", model, text, os.path.join(scratch, name, case)), *own, *more, "--resume_from_checkpoint", place],
                                 text=True, capture_output=True, env=ONE_THREAD)
-        if result.returncode != (0 if case == "told" else 4) or words not in result.stdout + result.stderr:
+        if result.returncode != code or words not in result.stdout + result.stderr:
             print(f"  {name}, {case}: exit code {result.returncode}, without {words!r}:\n{result.stderr}")
+            good = False
+    for command, more in (("export", ["--model_name_or_path", model]), ("merge", [])):
+        result = subprocess.run([fixtures.HFTRAIN, "checkpoint", command, checkpoint, os.path.join(scratch, name, command), *more], text=True, capture_output=True, env=ONE_THREAD)
+        if result.returncode != 4 or "an adapter in the parts of FSDP" not in result.stderr:
+            print(f"  {name}, {command}: exit code {result.returncode}:\n{result.stderr}")
             good = False
     return good
 

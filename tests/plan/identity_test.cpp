@@ -34,6 +34,16 @@ TEST_CASE("another seed, model or text is another run, and the difference is nam
   CHECK(identity_differences(saved, run_identity(data)).at(0) == "data: \"abc123\" there, \"def456\" here");
 }
 
+TEST_CASE("an adapter's modules in another order are the same") {
+  RunPlan one = example(), other = example(), third = example();
+  for (RunPlan* plan : {&one, &other, &third}) plan->model.adapter.emplace();
+  one.model.adapter->spec.targets = {"query", "value"};
+  other.model.adapter->spec.targets = {"value", "query"};
+  third.model.adapter->spec.targets = {"query"};
+  CHECK(identity_differences(run_identity(one), run_identity(other)).empty());
+  CHECK(identity_differences(run_identity(one), run_identity(third)).size() == 1);
+}
+
 TEST_CASE(
     "weights that begin elsewhere are another run, but beside a checkpoint that does not say where its own "
     "began") {

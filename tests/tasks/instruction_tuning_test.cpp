@@ -166,21 +166,16 @@ TEST_CASE("instruction data: tools and documents among the further names are the
   CHECK(integers_of(*made, "input_ids", 0) != integers_of(*made, "input_ids", 2));
 }
 
-TEST_CASE(
-    "instruction data: of messages under their older and newer name the older count, and roles come last",
-    "[tasks][instructions]") {
+TEST_CASE("instruction data: messages under their older names have role and content last",
+          "[tasks][instructions]") {
   InstructionFixture fixture;
   fixture.use_template("{% for k in messages[0] %}{{ k }}={{ messages[0][k] }} {% endfor %}");
   const std::string
-      both =
-          R"({"conversations": [{"from": "user", "value": "river", "role": "town", "weight": 1}], "messages": )"
-          R"([{"role": "user", "content": "town"}]})"
-          "\n",
-      plain =
-          R"({"conversations": [{"role": "user", "weight": 1, "from": "user", "value": "river"}], "messages": )"
-          R"([{"role": "user", "content": "bends"}]})"
-          "\n";
-  const auto made = open_split(fixture.prepare(fixture.request("rows.jsonl", both + plain)).train);
+      mixed = R"({"conversations": [{"from": "user", "value": "river", "role": "town", "weight": 1}]})"
+              "\n",
+      plain = R"({"conversations": [{"role": "user", "weight": 1, "from": "user", "value": "river"}]})"
+              "\n";
+  const auto made = open_split(fixture.prepare(fixture.request("rows.jsonl", mixed + plain)).train);
   CHECK(integers_of(*made, "input_ids", 0) == integers_of(*made, "input_ids", 1));
 }
 

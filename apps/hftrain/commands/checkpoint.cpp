@@ -143,6 +143,7 @@ ExitCode export_folder(const CheckpointRequest& request, std::ostream& out) {
   const int64_t most = shard_size(request.max_shard_size);
   const bool described = request.model.empty() || path_exists(request.folder + "/config.json");
   std::optional<storage::StoredWeights> parts;
+  front::refuse_adapter_in_parts(request.folder);
   if (interchange::is_in_parts(request.folder) && !storage::holds_adapter_alone(request.folder))
     parts.emplace(interchange::open_saved_weights(request.folder));
   const front::StopFlag stop;

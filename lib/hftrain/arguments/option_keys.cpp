@@ -15,7 +15,7 @@ const Key kPolynomial[] = {{.name = "lr_end", .type = Type::kFloat, .range = at_
 const Key kInverseSqrt[] = {{.name = "timescale", .type = Type::kFloat, .optional = true, .range = above(0)}};
 const Key kPlateau[] = {
     {.name = "mode", .words = {"min", "max"}},
-    {.name = "factor", .type = Type::kFloat, .range = from_below(0, 1)},
+    {.name = "factor", .type = Type::kFloat, .range = strictly_between(0, 1)},
     {.name = "patience", .type = Type::kInt, .range = at_least(0)},
     {.name = "threshold", .type = Type::kFloat},
     {.name = "threshold_mode", .words = {"rel", "abs"}},
@@ -42,7 +42,7 @@ const Key kStableDecay[] = {
 };
 const Key kGreedy[] = {
     {.name = "mode", .words = {"min", "max"}},
-    {.name = "factor", .type = Type::kFloat, .range = from_below(0, 1)},
+    {.name = "factor", .type = Type::kFloat, .range = strictly_between(0, 1)},
     {.name = "patience", .type = Type::kInt, .range = at_least(0)},
     {.name = "threshold", .type = Type::kFloat},
     {.name = "threshold_mode", .words = {"rel", "abs"}},

@@ -23,6 +23,15 @@
 namespace hftrain::checkpoint {
 namespace {
 
+// An adapter of other modules than this run trains would be halved without a word.
+void refuse_unused(const std::string& folder, const std::vector<std::string>& unused) {
+  if (unused.empty()) return;
+  throw Error(ExitCode::kData, "the checkpoint's adapter is not that of this run")
+      .where(folder)
+      .why("it has '" + unused.front() + "', which this run does not train")
+      .hint("give the lora_* flags that it was trained with");
+}
+
 constexpr const char* kTrainingState = "hftrain_state.json";
 constexpr int kVerifyingThreads = 4;
 
@@ -376,8 +385,12 @@ void Checkpointer::load_adapter_of(const std::string& folder) {
 }
 
 void Checkpointer::load_adapter_by(OpenWeights open, const std::string& folder) {
-  const std::optional<Error> failure =
-      attempt([&] { load_adapter(table_, trained(), copies(), open(folder), strategy_, progress_); });
+  const std::optional<Error> failure = attempt([&] {
+    const std::vector<std::string> unused =
+        load_adapter(table_, trained(), copies(), open(folder), strategy_, progress_);
+    // Beside it a config has said what it is, but in the parts of FSDP.
+    if (!path_exists(folder + '/' + architectures::kAdapterConfigName)) refuse_unused(folder, unused);
+  });
   check_collective_status(communicator_, failure, "load the adapter");
 }
 

@@ -61,32 +61,21 @@ class DelimitedRows final : public RowSource {
     bool typed = false;
   };
 
-  // Numbers as pandas reads them: with blanks around them, and a plus before. One that no column of whole numbers holds stays
-  // the text that names a class.
   void set_cell(Records& records, size_t column) const {
     const std::string& cell = field(chosen_[column]);
-    if (!chosen_[column].typed) return records.set_text(records.slot(column), cell);
-    std::string_view written = trimmed(cell);
-    if (written.size() > 1 && written[0] == '+' && written[1] != '-') written.remove_prefix(1);
-    const char *begin = written.data(), *end = begin + written.size();
+    const char *begin = cell.data(), *end = begin + cell.size();
     int64_t integer = 0;
     double number = 0;
-    const std::from_chars_result whole = std::from_chars(begin, end, integer);
-    const std::from_chars_result real = std::from_chars(begin, end, number);
-    if (whole.ptr == end && whole.ec == std::errc()) {
+    const auto whole = [&](const std::from_chars_result& read) {
+      return read.ec == std::errc() && read.ptr == end;
+    };
+    if (chosen_[column].typed && whole(std::from_chars(begin, end, integer))) {
       records.set_integer(records.slot(column), integer);
-    } else if (whole.ptr != end && real.ptr == end && real.ec == std::errc() && std::isfinite(number)) {
+    } else if (chosen_[column].typed && whole(std::from_chars(begin, end, number)) && std::isfinite(number)) {
       records.set_number(records.slot(column), number);
     } else {
       records.set_text(records.slot(column), cell);
     }
-  }
-
-  static std::string_view trimmed(std::string_view cell) {
-    const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
-    while (!cell.empty() && is_blank(cell.front())) cell.remove_prefix(1);
-    while (!cell.empty() && is_blank(cell.back())) cell.remove_suffix(1);
-    return cell;
   }
 
   void choose(const ColumnRule& rule) {

@@ -21,13 +21,10 @@ constexpr std::array kRead = {".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif"}
 constexpr std::array kNotRead = {".bmp", ".gif",  ".webp", ".tif", ".tiff", ".ppm",
                                  ".pgm", ".avif", ".jp2",  ".tga", ".ico"};
 
-// The datasets package looks at the ending before the last, too: x.png.bak.
 template <size_t N>
 bool is_one_of(const std::array<const char*, N>& suffixes, const fs::path& path) {
-  return std::ranges::any_of(std::array{path, path.stem()}, [&](const fs::path& name) {
-    const std::string suffix = to_lower(name.extension().string());
-    return std::find(suffixes.begin(), suffixes.end(), suffix) != suffixes.end();
-  });
+  const std::string suffix = to_lower(path.extension().string());
+  return std::find(suffixes.begin(), suffixes.end(), suffix) != suffixes.end();
 }
 
 bool has_hidden_name(const fs::path& path) {

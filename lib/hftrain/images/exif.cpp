@@ -1,5 +1,7 @@
 #include "hftrain/images/exif.h"
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -7,20 +9,41 @@
 namespace hftrain::images {
 namespace {
 
-constexpr uint32_t kOrientationTag = 0x0112, kEntryBytes = 12;
+constexpr uint64_t kOrientationTag = 0x0112, kEntryBytes = 12;
 
-// Bytes of a whole number of that type of TIFF; 0: it is none.
-size_t bytes_of_number(uint32_t type) {
+// Types of TIFF.
+enum : uint64_t {
+  kTypeShort = 3,
+  kTypeLong = 4,
+  kTypeRational = 5,
+  kTypeSignedByte = 6,
+  kTypeSignedShort = 8,
+  kTypeSignedLong = 9,
+  kTypeSignedRational = 10,
+  kTypeFloat = 11,
+  kTypeDouble = 12,
+  kTypeDirectory = 13,
+  kTypeLong8 = 16
+};
+
+// Of a number of that type; 0: it is none that PIL compares with an orientation.
+size_t bytes_of_number(uint64_t type) {
   switch (type) {
-    case 6:  // SBYTE
+    case kTypeSignedByte:
       return 1;
-    case 3:  // SHORT
-    case 8:  // SSHORT
+    case kTypeShort:
+    case kTypeSignedShort:
       return 2;
-    case 4:   // LONG
-    case 9:   // SLONG
-    case 13:  // IFD
+    case kTypeLong:
+    case kTypeSignedLong:
+    case kTypeFloat:
+    case kTypeDirectory:
       return 4;
+    case kTypeRational:
+    case kTypeSignedRational:
+    case kTypeDouble:
+    case kTypeLong8:
+      return 8;
     default:
       return 0;
   }
@@ -31,14 +54,28 @@ class TiffBlock {
  public:
   explicit TiffBlock(std::string_view bytes) : bytes_(bytes), little_(bytes.starts_with("II")) {}
 
-  std::optional<uint32_t> number(size_t at, size_t size) const {
-    if (at > bytes_.size() || size > bytes_.size() - at) return std::nullopt;
-    uint32_t value = 0;
+  bool holds(uint64_t at, uint64_t size) const { return at <= bytes_.size() && size <= bytes_.size() - at; }
+
+  std::optional<uint64_t> number(uint64_t at, size_t size) const {
+    if (!holds(at, size)) return std::nullopt;
+    uint64_t value = 0;
     for (size_t i = 0; i < size; ++i) {
       const size_t place = little_ ? size - 1 - i : i;
       value = value << 8 | static_cast<uint8_t>(bytes_[at + place]);
     }
     return value;
+  }
+
+  // Negative ones are as large as unsigned ones here.
+  std::optional<double> number_of_type(uint64_t type, uint64_t at) const {
+    const size_t size = bytes_of_number(type);
+    const std::optional<uint64_t> bits = number(at, size);
+    if (!bits || size == 0) return std::nullopt;
+    if (type == kTypeFloat) return std::bit_cast<float>(static_cast<uint32_t>(*bits));
+    if (type == kTypeDouble) return std::bit_cast<double>(*bits);
+    if (type != kTypeRational && type != kTypeSignedRational) return static_cast<double>(*bits);
+    const auto part = [&](uint64_t place) { return static_cast<double>(number(place, 4).value_or(0)); };
+    return part(at + 4) == 0 ? 0 : part(at) / part(at + 4);
   }
 
  private:
@@ -76,18 +113,19 @@ int orientation_of(std::string_view tiff) {
   if (!tiff.starts_with(std::string_view("II*\0", 4)) && !tiff.starts_with(std::string_view("MM\0*", 4)))
     return kUpright;
   const TiffBlock block(tiff);
-  const std::optional<uint32_t> directory = block.number(4, 4);
-  const std::optional<uint32_t> entries = directory ? block.number(*directory, 2) : std::nullopt;
-  for (uint32_t i = 0; entries && i < *entries; ++i) {
-    const size_t entry = size_t{*directory} + 2 + size_t{i} * kEntryBytes;
+  const std::optional<uint64_t> directory = block.number(4, 4);
+  const std::optional<uint64_t> entries = directory ? block.number(*directory, 2) : std::nullopt;
+  for (uint64_t i = 0; entries && i < *entries; ++i) {
+    const uint64_t entry = *directory + 2 + i * kEntryBytes;
     const uint64_t count = block.number(entry + 4, 4).value_or(0);
     if (block.number(entry, 2) != kOrientationTag || count == 0) continue;
-    const size_t size = bytes_of_number(block.number(entry + 2, 2).value_or(0));
-    if (size == 0) return kUpright;
-    const bool elsewhere = count * size > 4;  // several numbers, of which the first counts
-    const size_t place = elsewhere ? block.number(entry + 8, 4).value_or(0) : entry + 8;
-    const uint32_t value = block.number(place, size).value_or(0);
-    return value >= 1 && value <= 8 ? static_cast<int>(value) : kUpright;
+    const uint64_t type = block.number(entry + 2, 2).value_or(0), size = bytes_of_number(type);
+    const bool elsewhere =
+        count * size > 4;  // several numbers, of which the first counts, or one that is long
+    const uint64_t place = elsewhere ? block.number(entry + 8, 4).value_or(0) : entry + 8;
+    if (elsewhere && !block.holds(place, count * size)) continue;
+    const double value = block.number_of_type(type, place).value_or(kUpright);
+    return value >= 1 && value <= 8 && std::trunc(value) == value ? static_cast<int>(value) : kUpright;
   }
   return kUpright;
 }

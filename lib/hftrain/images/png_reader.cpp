@@ -185,20 +185,23 @@ class PngReader {
   std::vector<uint8_t> samples_;
 };
 
-// The text of a chunk of text under that keyword; of one that is packed, as far as PIL unpacks it.
-std::optional<std::string> text_under(std::string_view keyword, const Chunk& chunk) {
+constexpr std::string_view kNotesAsText{"Raw profile type exif\0", 22};
+
+bool holds_notes_as_text(const Chunk& chunk) {
+  return (chunk.name == "tEXt" || chunk.name == "zTXt") && chunk.content.starts_with(kNotesAsText);
+}
+
+// Of one that is packed as far as PIL unpacks it; empty: it is longer, or damaged.
+std::string text_of(const Chunk& chunk) {
   constexpr uLongf kMost = 1 << 20;
-  const std::string begin = std::string(keyword) + '\0';
-  if (!chunk.content.starts_with(begin)) return std::nullopt;
-  const std::string_view rest = chunk.content.substr(begin.size());
+  const std::string_view rest = chunk.content.substr(kNotesAsText.size());
   if (chunk.name == "tEXt") return std::string(rest);
-  if (chunk.name != "zTXt" || !rest.starts_with('\0')) return std::nullopt;
-  std::string text(kMost, ' ');
-  uLongf size = kMost;
+  if (!rest.starts_with('\0')) return "";
+  std::string text(std::min<uint64_t>(kMost, rest.size() * kMostInflation), ' ');
+  uLongf size = text.size();
   const int result = ::uncompress(reinterpret_cast<Bytef*>(text.data()), &size,
                                   reinterpret_cast<const Bytef*>(rest.data() + 1), rest.size() - 1);
-  if (result != Z_OK) return std::nullopt;
-  text.resize(size);
+  text.resize(result == Z_OK ? size : 0);
   return text;
 }
 
@@ -232,14 +235,16 @@ int orientation_of_png(std::string_view bytes) {
   // PIL takes the notes with the heading that JPEG files give them, too.
   constexpr std::string_view kHeading{"Exif\0\0", 6};
   std::string notes;
+  std::optional<Chunk> as_text;  // the last one
   size_t at = kFirstChunk;
   while (const auto chunk = next_chunk(bytes, at)) {
     if (chunk->name == "eXIf") {
       notes = chunk->content;
       break;
     }
-    if (const auto text = text_under("Raw profile type exif", *chunk)) notes = bytes_of_profile(*text);
+    if (holds_notes_as_text(*chunk)) as_text = chunk;
   }
+  if (notes.empty() && as_text) notes = bytes_of_profile(text_of(*as_text));
   const std::string_view tiff = notes;
   return orientation_of(tiff.starts_with(kHeading) ? tiff.substr(kHeading.size()) : tiff);
 }

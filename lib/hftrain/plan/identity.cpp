@@ -1,5 +1,6 @@
 #include "hftrain/plan/identity.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "hftrain/base/hash.h"
@@ -56,13 +57,28 @@ Json adapter_identity(const architectures::AdapterSpec& spec) {
           {"modules_to_save", spec.saved_modules}};
 }
 
+namespace {
+
+// Lists of modules in any order are one.
+Json in_order(Json adapter) {
+  if (!adapter.is_object()) return adapter;
+  for (const char* key : {"target_modules", "modules_to_save"}) {
+    const auto list = adapter.find(key);
+    if (list != adapter.end() && list->is_array()) std::sort(list->begin(), list->end());
+  }
+  return adapter;
+}
+
+}  // namespace
+
 std::vector<std::string> identity_differences(const Json& kept, const Json& present) {
   const Json saved = with_base_named_as_now(kept);
   std::vector<std::string> lines;
   for (const auto& [name, value] : present.items()) {
     if (name == "weights" && !saved.contains(name)) continue;  // a checkpoint of before it was kept
     const Json other = saved.value(name, Json());
-    if (other != value) lines.push_back(name + ": " + other.dump() + " there, " + value.dump() + " here");
+    if (in_order(other) != in_order(value))
+      lines.push_back(name + ": " + other.dump() + " there, " + value.dump() + " here");
   }
   // A run that trains all weights does not go on from an adapter.
   if (saved.contains("adapter") && !present.contains("adapter"))

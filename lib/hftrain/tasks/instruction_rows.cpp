@@ -64,8 +64,7 @@ std::vector<std::string> chosen_instructions(const std::vector<std::string>& nam
             "write what is to be learnt beside it; reinforcement, which learns from prompts, is another "
             "trainer's");
   }
-  // Of both TRL takes the older.
-  if (take(kConversations, "conversations") || take(kMessages, "messages")) return chosen;
+  if (take(kMessages, "messages") || take(kConversations, "conversations")) return chosen;
   if (has(text_field)) {
     chosen[kText] = text_field;
     return chosen;
@@ -175,6 +174,9 @@ void take_names(const data::Records& records, size_t row, Instruction::Talk& tal
     const std::string name(names.key(i));
     const data::Value value = *names.find(names.key(i));
     if (name == "tools" || name == "documents") {
+      if (value.kind() != ValueKind::kNull && value.kind() != ValueKind::kList)
+        throw bad_instruction(records, row, "the " + name + " of a row are no list", it_is(value),
+                              name == "tools" ? "a list of JSON schemas" : "a list of objects");
       (name == "tools" ? talk.tools : talk.documents) = chat_value(value);
     } else if (!says_how(name)) {
       talk.more.emplace_back(name, chat_value(value));

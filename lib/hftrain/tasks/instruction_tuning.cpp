@@ -123,9 +123,13 @@ chat::TemplateFolder chat_from_json(const Json& made) {
 }
 
 // Of what decides the samples.
+// Raised when rows are read otherwise: what was prepared before is prepared anew.
+constexpr int kRowsRead = 2;
+
 Json instruction_options(const TaskInput& input) {
   const arguments::InstructionArguments& asked = asked_of(input);
-  Json options = {{"text_field", asked.dataset_text_field},
+  Json options = {{"rows", kRowsRead},
+                  {"text_field", asked.dataset_text_field},
                   {"max_length", asked.max_length ? Json(*asked.max_length) : Json()},
                   {"truncation", asked.truncation_mode},
                   {"completion_only", asked.completion_only_loss.value_or(true)},

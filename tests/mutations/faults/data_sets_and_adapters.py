@@ -112,7 +112,7 @@ fault("a copy of the base that an adapter brings does not count",
       tests=["runs: adapters: what an adapter holds beside its config is held against it"], says=r"a copy of the base")
 
 fault("an adapter whose modules are named in other words is another one",
-      "launcher/front/resumed_adapter.cpp", "if (name_the_same(plan, saved, own)) {", "if (saved.targets == own.targets && name_the_same(plan, saved, own)) {",
+      "launcher/front/resumed_adapter.cpp", "if (same_whole) saved.saved_modules = own.saved_modules;", "if (same_whole && same_targets && saved.saved_modules.empty()) saved.saved_modules = own.saved_modules;",
       tests=["front: an adapter whose modules others name in other words is the run's"],
       says=r"CHECK_NOTHROW|score|attention")
 

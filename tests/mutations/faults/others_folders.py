@@ -217,3 +217,8 @@ fault("a node with a folder of its own keeps what a killed rank began to save",
       "launcher/front/follow_stage.cpp", "lines = storage::clean_leftovers(files, plan_.output_dir);", "lines.clear();",
       tests=["runs: machines: a killed rank leaves no part of a save on any machine"],
       says=r"gone from both", seconds=200)
+
+fault("an adapter in parts is halved where the run has fewer modules",
+      "lib/hftrain/checkpoint/checkpointer.cpp", "  if (unused.empty()) return;\n  throw Error(ExitCode::kData, \"the checkpoint's adapter", "  if (unused.size() < 99999) return;\n  throw Error(ExitCode::kData, \"the checkpoint's adapter",
+      tests=["parity: runs go on from checkpoints that others saved in parts with the losses that they would have had"],
+      says=r"fewer: exit code 0")

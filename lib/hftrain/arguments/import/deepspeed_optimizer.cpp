@@ -96,8 +96,8 @@ bool same_option(const std::string& optim, const std::string& key, const std::st
 
 // Params that only --optim_args can say; what both say agrees.
 void further_options(const DeepSpeedFile& file, const std::string& optim) {
-  const std::string asked =
-      file.flags.value("optim_args").is_string() ? file.flags.value("optim_args").get<std::string>() : "";
+  const Json written = file.flags.value("optim_args");
+  const std::string asked = written.is_string() ? trim(written.get<std::string>()) : "";
   const auto pairs = option_pairs(asked);
   std::vector<std::string> options;
   if (!asked.empty()) options.push_back(asked);
@@ -115,7 +115,9 @@ void further_options(const DeepSpeedFile& file, const std::string& optim) {
     }
   }
   const std::string text = join(options, ",");
-  if (text != asked) file.flags.replace("optim_args", text, file.keys.place(kParams));
+  if (text == asked) return;
+  file.flags.replace("optim_args", text,
+                     asked.empty() ? file.keys.place(kParams) : file.outcome.origins.of("optim_args"));
 }
 
 // A schedule with a rate of its own sets it, not the optimizer.

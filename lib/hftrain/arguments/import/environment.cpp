@@ -128,7 +128,8 @@ bool says_nothing(const std::string& text) {
 
 bool names_level(const std::string& word) {
   const std::vector<Choice>& levels = flag_table().named(kOfVerbosity).choices;
-  return std::ranges::any_of(levels, [&](const Choice& level) { return level.word == to_lower(word); });
+  return word != "passive" &&
+         std::ranges::any_of(levels, [&](const Choice& level) { return level.word == to_lower(word); });
 }
 
 class EnvironmentReader {
