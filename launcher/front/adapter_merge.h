@@ -19,8 +19,9 @@ struct BaseChoice {
 
 // Writes base + scale · up·down of every adapted matrix, and the modules that the adapter holds whole, to `target`: a
 // folder that from_pretrained opens, with the tokenizer of the adapter's folder where it has one. Numbers are computed
-// in float32 and stored in the base model's dtypes. `folder` is an adapter's, a checkpoint or a final folder; Errors carry exit code 4: no adapter, no base model, an adapter
-// that does not fit it, a damaged file; and 2: a revision of a base that is a folder. `between` is that of ExportOptions.
+// in float32 and stored in the base model's dtypes. `folder` is an adapter's, a checkpoint or a final folder. Errors carry
+// exit code 4: no adapter, no base model, an adapter that does not fit it, a damaged file; and 2: a revision of a base that
+// is a folder. `between` is that of ExportOptions, and of the verification of a checkpoint.
 storage::ExportResult merge_adapter(const std::string& folder, const std::string& target,
                                     int64_t max_shard_bytes, const BaseChoice& choice,
                                     const Environment& environment, const std::function<void()>& between);

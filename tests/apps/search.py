@@ -147,7 +147,9 @@ def trials_save_where_the_search_cannot_go_on(fixture, folder):
     results, trials = os.path.join(output, "search.json"), [os.path.join(output, f"trial-{number}") for number in (0, 1)]
     search = subprocess.Popen([*map(str, command)], env=fixture.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + PATIENCE
-    while not all(os.path.exists(os.path.join(trial, "hftrain", "log.jsonl")) for trial in trials):
+    logs = [os.path.join(trial, "hftrain", "log.jsonl") for trial in trials]
+    # Before its first update a trial has nothing to save.
+    while not all(os.path.exists(log) and '"loss"' in open(log).read() for log in logs):
         expect(time.monotonic() < deadline and search.poll() is None, "both train", search.poll())
         time.sleep(0.02)
     os.rename(results, results + ".kept")

@@ -101,7 +101,9 @@ std::string resolve_model_folder(const std::string& named, const std::string& fl
   throw Error(ExitCode::kData, "'" + named + "' is neither a folder nor in the local hub cache")
       .where(flag)
       .why("the cache is " + cache.folder + " (" + led_there(cache) + "); a run itself fetches nothing")
-      .hint("`hftrain fetch " + named + options + "` puts it there; or name a folder that holds a model");
+      .hint("`hftrain fetch " + named + options + "` puts it there" +
+            (options.ends_with(cache.folder) ? "" : ", --cache_dir names a cache that has it") +
+            "; or name a folder that holds a model");
 }
 
 }  // namespace hftrain::plan
