@@ -94,8 +94,7 @@ void refuse_adapter_in_parts(const std::string& folder) {
       .why("there is no adapter_config.json, which would say beside which model it stands, and how")
       .hint(
           "go on from it with --resume_from_checkpoint, --use_peft and the flags that it was trained with: "
-          "`hftrain "
-          "checkpoint merge` takes that run's folder");
+          "`hftrain checkpoint merge` takes that run's folder");
 }
 
 storage::ExportResult merge_adapter(const std::string& folder, const std::string& target,

@@ -19,8 +19,8 @@ namespace {
 
 constexpr const char* kOfParts =
     "warning: the checkpoint has its adapter in the parts of FSDP and no adapter_config.json, which would "
-    "say how it "
-    "was trained: this run's scale (lora_alpha, use_rslora) counts";
+    "say "
+    "how it was trained: this run's scale (lora_alpha, use_rslora) counts";
 
 // False where one names modules that the model does not have.
 template <typename Resolve>

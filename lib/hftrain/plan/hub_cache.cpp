@@ -102,7 +102,7 @@ std::string resolve_model_folder(const std::string& named, const std::string& fl
       .where(flag)
       .why("the cache is " + cache.folder + " (" + led_there(cache) + "); a run itself fetches nothing")
       .hint("`hftrain fetch " + named + options + "` puts it there" +
-            (options.ends_with(cache.folder) ? "" : ", --cache_dir names a cache that has it") +
+            (cache.named_by == "--cache_dir" ? "" : ", --cache_dir names a cache that has it") +
             "; or name a folder that holds a model");
 }
 

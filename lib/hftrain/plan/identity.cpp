@@ -19,6 +19,16 @@ Json with_base_named_as_now(Json saved) {
   return saved;
 }
 
+// Lists of modules in any order are one.
+Json in_order(Json adapter) {
+  if (!adapter.is_object()) return adapter;
+  for (const char* key : {"target_modules", "modules_to_save"}) {
+    const auto list = adapter.find(key);
+    if (list != adapter.end() && list->is_array()) std::sort(list->begin(), list->end());
+  }
+  return adapter;
+}
+
 }  // namespace
 
 std::string cache_entry(const std::string& cache_path) {
@@ -56,20 +66,6 @@ Json adapter_identity(const architectures::AdapterSpec& spec) {
           {"target_modules", spec.targets},
           {"modules_to_save", spec.saved_modules}};
 }
-
-namespace {
-
-// Lists of modules in any order are one.
-Json in_order(Json adapter) {
-  if (!adapter.is_object()) return adapter;
-  for (const char* key : {"target_modules", "modules_to_save"}) {
-    const auto list = adapter.find(key);
-    if (list != adapter.end() && list->is_array()) std::sort(list->begin(), list->end());
-  }
-  return adapter;
-}
-
-}  // namespace
 
 std::vector<std::string> identity_differences(const Json& kept, const Json& present) {
   const Json saved = with_base_named_as_now(kept);

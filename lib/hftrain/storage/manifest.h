@@ -42,9 +42,8 @@ struct Verification {
   uint64_t bytes = 0;
 };
 
-// Hashes `files` of a folder with up to `threads` threads, which tell `progress` of what they read; what
-// it throws ends them and is thrown on. `step` of the
-// answer stays 0.
+// Hashes `files` of a folder with up to `threads` threads, which tell `progress` of what they read; what it throws
+// ends them and is thrown on. `step` of the answer stays 0.
 Verification verify_files(const std::string& folder, const std::vector<FileRecord>& files, int threads = 4,
                           const ByteProgress& progress = {});
 
