@@ -3,6 +3,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/data/column_cells.h"
 #include "hftrain/data/data_files.h"
 #include "support/catch.h"
 #include "support/refusal.h"
@@ -102,6 +103,37 @@ TEST_CASE("cells of a .csv file are text in the columns that were asked for, wha
   CHECK(records.value(0, 1).kind() == ValueKind::kNull);
   CHECK(records.value(1, 2).text() == "0");
   CHECK(records.where(1) == (folder / "a.csv") + ":3");
+}
+
+TEST_CASE("what cells of a .csv file are is decided by their column, as pandas does it") {
+  const TemporaryDirectory folder;
+  ColumnRule rule = columns_named({"label"});
+  rule.typed_cells = {0};
+  const auto labels = [&](const std::vector<std::string>& cells) {
+    std::string content = "text,label\n";
+    for (const std::string& cell : cells) content += "x," + cell + "\n";
+    write_file_atomically(folder / "a.csv", content);
+    const Records records = read_columns(folder / "a.csv", rule);
+    Json read = Json::array();
+    for (size_t row = 0; row < records.rows(); ++row) read.push_back(json_of(records.value(row, 0)));
+    return read;
+  };
+  CHECK(labels({"1", "-2"}) == Json::array({1, -2}));
+  CHECK(labels({" 1", "+0", "2\t"}) == Json::array({1, 0, 2}));
+  CHECK(labels({" 1.5", "+.5", "2"}) == Json::array({1.5, 0.5, 2}));
+  CHECK(labels({" 1", "x"}) == Json::array({" 1", "x"}));
+  CHECK(labels({"+-1", "1"}) == Json::array({"+-1", 1}));
+  CHECK(labels({"+ 1", "1"}) == Json::array({"+ 1", 1}));
+  CHECK(labels({"true", "False", "TRUE"}) == Json::array({true, false, true}));
+  CHECK(labels({"true", "1"}) == Json::array({"true", 1}));
+  CHECK(labels({" true", "false"}) == Json::array({" true", "false"}));
+  CHECK(labels({"1", "99999999999999999999999"}) == Json::array({1, "99999999999999999999999"}));
+  std::vector<std::string> many(hftrain::data::kRowsThatDecide, " 1");
+  many.push_back("x");
+  CHECK(labels(many).front() == 1);
+  CHECK(labels(many).back() == "x");
+  many.insert(many.begin(), "x");
+  CHECK(labels(many)[1] == " 1");
 }
 
 TEST_CASE(

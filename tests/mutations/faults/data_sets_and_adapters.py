@@ -155,3 +155,8 @@ fault("the card of an adapter is that of a whole model",
       "lib/hftrain/trainer/run_card.cpp", "  if (plan.model.adapter) tell_adapter(plan.model, card);\n", "",
       tests=["runs: adapters: an adapter of a model of the hub names it"],
       says=r"the card says library_name: peft")
+
+fault("a cell of a .csv file is a number or a truth whatever its column holds",
+      "lib/hftrain/data/column_cells.cpp", "  numbers_ = numbers_ && number_in(bare(cell)).index() != 0;\n", "  numbers_ = number_in(bare(cell)).index() != 0;\n",
+      tests=["data: what cells of a .csv file are is decided by their column, as pandas does it"],
+      says=r'\[1\] == " 1"')

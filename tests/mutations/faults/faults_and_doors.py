@@ -272,7 +272,7 @@ fault("a line of a data file may be of any length",
       says=r"said\.empty\(\) == |longer than 4\.0 KiB")
 
 fault("a record may have any number of fields",
-      "lib/hftrain/data/delimited_rows.cpp", "if (field_count_ == kMostFields) {", "if (field_count_ > kMostFields + kMostFields) {",
+      "lib/hftrain/data/delimited_records.cpp", "if (field_count_ == kMostFields) {", "if (field_count_ > kMostFields + kMostFields) {",
       tests=["data: a row beyond the limit is refused in words, however few bytes it has in the file"],
       says=r"100,000 fields")
 
