@@ -118,6 +118,8 @@ def a_saved_classification_is_evaluated_alone(fixture, folder):
     fixture.call(*map(str, flags))
     before, after = (read_json(place, "eval_results.json")["eval_loss"] for place in (output, again))
     expect(before == after, "the same loss", [before, after])
+    held = read_json(again, "hftrain", "summary.json")["ranks"][0]["state_bytes"]
+    expect(held["optimizer"] == 0 and held["parameters"] > 0, "an evaluation alone keeps no optimizer's state", held)
 
 
 def labels_without_names_are_counted(fixture, folder):

@@ -174,6 +174,13 @@ TEST_CASE("unknown keys, wrong types and duplicates are all reported with their 
   CHECK(contains(text, "unknown key 'num_cycle'"));
 }
 
+TEST_CASE("env of a file has no names that no variable can have") {
+  const WrittenFile file("env:\n  \"\": x\n  \"B=C\": 1\n  D: 2\n");
+  const std::string text = mistakes({"--config", file.path});
+  CHECK(contains(text, "env: '' is no name of a variable\n  where: " + file.at("2:3")));
+  CHECK(contains(text, "env: 'B=C' is no name of a variable\n  where: " + file.at("3:3")));
+}
+
 TEST_CASE("a file of DeepSpeed in the place of flags is one mistake, which names its flag") {
   const WrittenFile file(
       R"({"fp16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}, "train_batch_size": "auto"})",

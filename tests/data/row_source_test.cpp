@@ -288,6 +288,18 @@ TEST_CASE("Globs are sorted, several files follow one another and formats may di
   CHECK(read_rows(folder / "[x].txt") == Rows{"literal"});
 }
 
+TEST_CASE("two stars in a pattern stand for any number of folders") {
+  const TemporaryDirectory folder;
+  hftrain::write_file_atomically(folder / "x.txt", "first");
+  hftrain::write_file_atomically(folder / "a/y.txt", "second");
+  hftrain::write_file_atomically(folder / "a/b/z.txt", "third");
+  hftrain::write_file_atomically(folder / "a/b/z.md", "another");
+  CHECK(read_rows(folder / "**/*.txt") == Rows{"third", "second", "first"});
+  CHECK(read_rows(folder / "a/**/z.txt") == Rows{"third"});
+  CHECK(read_rows(folder / "a*/**/y.txt") == Rows{"second"});
+  CHECK(hftrain::data::paths_of_pattern(folder / "none/**/*.txt").empty());
+}
+
 TEST_CASE("data files that the system refuses to look for are told as that, under a pattern, too") {
   const TemporaryDirectory folder;
   std::filesystem::create_symlink("circle", folder / "circle");

@@ -161,6 +161,11 @@ TEST_CASE("validation images and fewer images are chosen as train_test_split and
   CHECK(fixture.paths(*data.train) == expected);
   CHECK(data.validation->samples == 2);
   CHECK(data::estimate_prepared(request).train->samples == 4);
+  request.max_train_samples = 17;  // as many as there are: shuffled all the same
+  data = ImageFixture::prepare(request);
+  expected.clear();
+  for (const int64_t place : places) expected.push_back(all[static_cast<size_t>(place)]);
+  CHECK(fixture.paths(*data.train) == expected);
 }
 
 TEST_CASE("files with paths and classes are rows too, and columns have the names that are asked for") {

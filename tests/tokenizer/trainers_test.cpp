@@ -1,6 +1,10 @@
 // The trainers of the models beside BPE.
+#include <sys/stat.h>
+
 #include <cmath>
+#include <fstream>
 #include <map>
+#include <thread>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -191,6 +195,20 @@ TEST_CASE("texts of rows are learnt as lines of a file are, and a table's bytes 
   }
   CHECK_THROWS_WITH(train_tokenizer({.vocab_size = 300}, {folder / "table.parquet"}, folder / "out"),
                     Catch::Contains("the bytes of a Parquet file"));
+}
+
+TEST_CASE("a pipe is text to train on as a file is") {
+  const testing::TemporaryDirectory folder;
+  const std::string text = "the river bends\nthe river sleeps\n";
+  write_file_atomically(folder / "text", text);
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  for (const TokenizerKind kind : {TokenizerKind::kBpe, TokenizerKind::kUnigram}) {
+    std::thread writer([&] { std::ofstream(folder / "pipe") << text; });
+    train_tokenizer({.kind = kind, .vocab_size = 300}, {folder / "pipe"}, folder / "of-pipe");
+    writer.join();
+    train_tokenizer({.kind = kind, .vocab_size = 300}, {folder / "text"}, folder / "of-text");
+    CHECK(read_file(folder / "of-pipe/tokenizer.json") == read_file(folder / "of-text/tokenizer.json"));
+  }
 }
 
 TEST_CASE("a compressed file is not taken for text to train on") {

@@ -157,7 +157,13 @@ class ConfigFileReader {
         problem("env: '" + item.first.Scalar() + "' is not one text", place_of(item.second), "", "");
         continue;
       }
-      if (!file_.environment.emplace(values_.text_of(item.first), values_.text_of(item.second)).second) {
+      const std::string name = values_.text_of(item.first);
+      if (name.empty() || name.find('=') != std::string::npos) {
+        problem("env: '" + name + "' is no name of a variable", place_of(item.first),
+                "it is empty or holds a '='", "");
+        continue;
+      }
+      if (!file_.environment.emplace(name, values_.text_of(item.second)).second) {
         problem("env: '" + item.first.Scalar() + "' is given twice", place_of(item.first), "",
                 "keep one of the two");
       }

@@ -12,6 +12,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/named_path.h"
 #include "hftrain/data/image_folder.h"
+#include "hftrain/data/path_patterns.h"
 #include "hftrain/data/row_format.h"
 
 namespace hftrain::data {
@@ -90,10 +91,23 @@ void add_file(const std::string& path, Split split, bool image_folders, DataFile
   }
 }
 
+// `**` stands for any number of folders, which glob(3) does not know.
+std::vector<std::string> paths_of_deep_pattern(const std::string& pattern) {
+  const size_t slash = pattern.rfind('/', pattern.find_first_of("*?["));
+  const std::string before = slash == std::string::npos ? "" : pattern.substr(0, slash + 1);
+  const std::string folder = before.empty() ? "." : before;
+  if (!is_folder(folder)) return {};
+  std::vector<std::string> paths;
+  for (const std::string& path : matching_files(files_below(folder), pattern.substr(before.size())))
+    paths.push_back(before + path);
+  return paths;
+}
+
 }  // namespace
 
 std::vector<std::string> paths_of_pattern(const std::string& pattern) {
   if (path_exists(pattern) || path_exists(pattern + ".idx")) return {pattern};
+  if (('/' + pattern + '/').find("/**/") != std::string::npos) return paths_of_deep_pattern(pattern);
   glob_t found{};
   const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_TILDE, nullptr, &found);
   std::vector<std::string> paths;

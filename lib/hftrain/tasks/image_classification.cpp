@@ -112,7 +112,7 @@ struct ImageOrder {
     std::vector<int64_t> order(static_cast<size_t>(rows));
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
     if (share != data::RowShare::kAll) order = part_of(rows, share);
-    if (!most || *most >= static_cast<int64_t>(order.size())) return order;
+    if (!most || *most > static_cast<int64_t>(order.size())) return order;
     std::vector<int64_t> chosen;
     const bool shuffles = split != data::Split::kTest;
     const std::vector<int64_t> places =

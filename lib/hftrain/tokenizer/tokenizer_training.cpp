@@ -1,6 +1,7 @@
 #include "hftrain/tokenizer/tokenizer_training.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "hftrain/base/error.h"
@@ -101,9 +102,15 @@ void add_texts(const TrainingFiles& files, Words& words) {
   for (const std::string& file : files.paths) {
     if (files.read_rows && files.read_rows(file, [&](std::string_view text) { words.add_text(text); }))
       continue;
-    const MappedFile mapped(file);
-    refuse_no_text(mapped.bytes(), file);
-    words.add_text(mapped.bytes());
+    if (std::filesystem::is_regular_file(file)) {
+      const MappedFile mapped(file);
+      refuse_no_text(mapped.bytes(), file);
+      words.add_text(mapped.bytes());
+    } else {  // a pipe has no bytes to map
+      const std::string text = read_file(file);
+      refuse_no_text(text, file);
+      words.add_text(text);
+    }
   }
 }
 

@@ -80,8 +80,11 @@ std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device 
 std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,
                                                   comm::Communicator& communicator,
                                                   parallel::OptimizerMaker make_optimizer) {
-  const auto make = [own = std::move(make_optimizer),
+  // What is only evaluated has no optimizer to keep state for, unless a checkpoint brings some along.
+  const bool steps = plan.do_train || !plan.saving.resume_from.empty();
+  const auto make = [steps, own = std::move(make_optimizer),
                      planned = optimizer_maker(plan)](std::vector<optim::ParameterGroup> groups) {
+    if (!steps) return optim::make_optimizer("sgd", std::move(groups), {});
     std::unique_ptr<optim::Optimizer> made = own ? own(groups) : nullptr;
     return made ? std::move(made) : planned(std::move(groups));
   };
