@@ -13,6 +13,7 @@
 #include "hftrain/comm/mpi_plugin.h"
 #include "hftrain/plan/plugin_file.h"
 #include "hftrain/plan/run_plan.h"
+#include "hftrain/runtime/failed_device.h"
 #include "hftrain/runtime/translate.h"
 #include "hftrain/runtime/worker_context.h"
 #include "hftrain/trainer/event_channel.h"
@@ -40,7 +41,8 @@ runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankP
   place.cuda_ordinal = rank.device == plan::DeviceKind::kCuda ? rank.ordinal : -1;
   place.device_uuid = rank.device_uuid;
   place.cuda_plugin = plugin_path("libhftrain_cuda.so");
-  const runtime::Numerics numerics{plan.full_determinism, plan.precision.tf32};
+  const runtime::Numerics numerics{plan.full_determinism, plan.precision.tf32,
+                                   plan.data.has_rows_of_one_length()};
   const LogLevel level = log_level_named(plan.logging.level_of(rank), LogLevel::kInfo);
   return runtime::make_worker_context(place, numerics, Logger(level, [](LogLevel, std::string_view text) {
                                         std::cerr << text << std::endl;
@@ -193,6 +195,10 @@ trainer::RunOutcome train_as_planned(const RankParts& parts) {
 ExitCode run_rank(const Options& options, StatusPage& status, const RankProgram& program) {
   EventChannel events(FileDescriptor(options.control_fd), options.rank, &status);
   FailureReport failure(events, status);
+  const runtime::FailedDeviceReport of_device([&](const Error& error) {
+    failure.tell(error);
+    std::cerr << error.render() << std::endl;
+  });
   try {
     const plan::RunPlan plan = read_plan(options.plan_path);
     return runtime::translate_exceptions(

@@ -54,6 +54,13 @@ TEST_CASE("Without any gradient the norm is zero") {
   step_clipped(parameters, 1.0, 0);
 }
 
+TEST_CASE("The norm of no gradients is made on the device that asks, for whose work nobody waits") {
+  CHECK(squared_gradient_norm({}, at::kMeta).is_meta());
+  const at::Tensor without = at::zeros({2}, at::kMeta).requires_grad_(true);
+  CHECK(squared_gradient_norm({without}, at::kMeta).is_meta());
+  CHECK(squared_gradient_norm({with_gradient({3, 4})}, at::kCPU).item<double>() == 25);
+}
+
 TEST_CASE("AdamW leaves parameters and state as they are where it is told by a tensor to skip") {
   const at::ScalarType dtype = GENERATE(at::kFloat, at::kDouble);  // its own pass, and LibTorch's
   const at::Tensor parameter = at::ones({40}, dtype).requires_grad_(true);

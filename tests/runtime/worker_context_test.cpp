@@ -38,6 +38,9 @@ TEST_CASE("full determinism and TF32 set the switches of the contract") {
   CHECK_FALSE(at::globalContext().benchmarkCuDNN());
   CHECK(at::globalContext().allowTF32CuBLAS());
   CHECK(at::globalContext().allowTF32CuDNN());
+  CHECK_FALSE(at::globalContext().userEnabledCuDNNSDP());
+  runtime::apply_numerics({.cudnn_attention = true});
+  CHECK(at::globalContext().userEnabledCuDNNSDP());
   at::globalContext().setDeterministicAlgorithms(false, false);
 }
 

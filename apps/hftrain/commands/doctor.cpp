@@ -161,7 +161,7 @@ Finding locked_memory_finding() {
           false};
 }
 
-Finding shared_memory_finding() {
+Finding shared_memory_finding(size_t gpus) {
   constexpr int64_t kComfortable = int64_t{1} << 30;
   struct statvfs info {};
   if (::statvfs("/dev/shm", &info) != 0) {
@@ -170,7 +170,7 @@ Finding shared_memory_finding() {
   const auto bytes = static_cast<int64_t>(info.f_blocks * info.f_frsize);
   Finding finding{"shared_memory", format_bytes(static_cast<uint64_t>(bytes)) + " in /dev/shm", bytes, "",
                   false};
-  if (bytes < kComfortable)
+  if (bytes < kComfortable && gpus != 1)
     finding.problem = "less than 1 GiB: NCCL may fail between GPUs of this machine; docker run --shm-size 8g";
   return finding;
 }
@@ -226,7 +226,7 @@ std::vector<Finding> examine(const CommandContext& context, const std::string& f
           {"cores", std::to_string(host.usable_cores()), host.usable_cores(), "", false},
           {"memory", format_bytes(static_cast<uint64_t>(host.available_bytes)) + " free",
            host.available_bytes, "", false},
-          shared_memory_finding(),
+          shared_memory_finding(topology.visible.devices.size()),
           open_files_finding(),
           job_secret_finding(context.environment),
           locked_memory_finding(),

@@ -90,6 +90,9 @@ struct ActivationFootprint {
   // In the place of `square` on a CPU, where attention that drops out weights takes the form that keeps them; a GPU's kernels drop
   // out what they do not keep, and without a backward pass nothing is dropped out.
   int64_t dropped = 0;
+  // More of `linear` on a GPU, where attention takes the kernel that knows no groups of heads (nn/device_attention.h): keys and values
+  // once for each head of queries.
+  int64_t repeated = 0;
   int64_t attended = 0;  // of `linear`: what attentions put out
   // Of a decoder's block that attends to an encoder's: per token of the input, and as `dropped` per own token and token of it.
   int64_t encoded = 0;

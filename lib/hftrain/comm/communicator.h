@@ -99,7 +99,7 @@ class Communicator {
   // Returns when all ranks have called it.
   void barrier();
 
-  // Single numbers and texts of the host; these wait for the result, over host(), and for nothing that a device does.
+  // Single numbers and texts of the host; these wait for the result, over host(), and for nothing that a device does. One rank alone has it.
   double sum(double value);
   int64_t maximum(int64_t value);
   std::vector<std::string> all_gather_text(const std::string& text);  // by rank
@@ -153,6 +153,7 @@ class Communicator {
   // Sets the word in the store that another rank's another_gave_up looks for; throws where the store does not answer.
   void mark_given_up() const;
   void throw_if_given_up() const;
+  bool is_alone() const;
   void check(const at::Tensor& tensor) const;
   void check_parts(const at::Tensor& whole, const at::Tensor& part) const;
 

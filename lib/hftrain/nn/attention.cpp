@@ -20,6 +20,7 @@
 
 #include "hftrain/nn/attention_by_blocks.h"
 #include "hftrain/nn/cpu/step_attention.h"
+#include "hftrain/nn/device_attention.h"
 #include "hftrain/nn/order_mask.h"
 #include "hftrain/nn/product.h"
 #include "hftrain/nn/widened.h"
@@ -77,8 +78,12 @@ at::Tensor attend(const Operands& x, bool composed, const AttentionOptions& opti
   if (composed)
     return std::get<0>(at::_scaled_dot_product_attention_math(
         x.query, x.key, x.value, x.given, options.dropout, x.causal, {}, options.scale, x.grouped()));
-  return at::scaled_dot_product_attention(x.query, x.key, x.value, x.given, options.dropout, x.causal,
-                                          options.scale, x.grouped());
+  const WithoutCuDnn drops_out(options.dropout > 0);
+  const int64_t heads = x.query.size(1);
+  const at::Tensor key = heads_for_kernel(x.key, heads, x.given.has_value());
+  const at::Tensor value = heads_for_kernel(x.value, heads, x.given.has_value());
+  return at::scaled_dot_product_attention(x.query, key, value, x.given, options.dropout, x.causal,
+                                          options.scale, key.size(1) != heads);
 }
 
 // What a mask or a bias adds to the scores, in float32.
@@ -123,6 +128,7 @@ at::Tensor attention_by_documents(const at::Tensor& query, const at::Tensor& key
     return x.reshape({1, -1, x.size(2), x.size(3)}).split_with_sizes(documents, 1);
   };
   const std::vector<at::Tensor> queries = parts_of(query), keys = parts_of(key), values = parts_of(value);
+  const WithoutCuDnn of_many_lengths;
   std::vector<at::Tensor> parts;
   for (size_t i = 0; i < documents.size(); ++i)
     parts.push_back(attention(queries[i], keys[i], values[i], {.causal = true}, options));

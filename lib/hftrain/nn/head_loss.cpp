@@ -104,19 +104,23 @@ void compute_logits(at::Tensor& logits, const at::Tensor& hidden, const Head& he
 // are made smaller by this power of two, which loses bits only of values below 0.004.
 constexpr double kShrink = 1.0 / 64;
 
-// A device's product comes in float32. On a CPU whose products do not (product.h) that of a chunk is rounded once, in `product`,
+// A device's product comes in float32, that of the first chunk in its place. On a CPU whose products do not (product.h) that of a chunk is rounded once, in `product`,
 // and added to those of other chunks without rounding.
 void add_wide_product(at::Tensor& sum, at::Tensor& product, const at::Tensor& grad, const at::Tensor& hidden,
                       bool first) {
   const bool half = grad.scalar_type() == at::kHalf;
-  double grow = 1;
   if (!grad.is_cpu()) {
-    product = at::mm(grad.t(), hidden, sum.scalar_type());
-  } else {
-    if (!product.defined()) product = at::empty(sum.sizes(), grad.options());
-    at::mm_out(product, grad.t(), half ? hidden * kShrink : hidden);
-    if (half) grow = 1 / kShrink;
+    if (first) {
+      at::mm_out(sum, grad.t(), hidden, sum.scalar_type());
+      return;
+    }
+    if (!product.defined()) product = at::empty(sum.sizes(), sum.options());
+    sum.add_(at::mm_out(product, grad.t(), hidden, sum.scalar_type()));
+    return;
   }
+  if (!product.defined()) product = at::empty(sum.sizes(), grad.options());
+  at::mm_out(product, grad.t(), half ? hidden * kShrink : hidden);
+  const double grow = half ? 1 / kShrink : 1;
   if (first && grow == 1) {
     sum.copy_(product);
   } else {

@@ -40,17 +40,18 @@ at::Tensor squared_norm_on_device(at::TensorList gradients) {
   return at::stack(at::_foreach_norm(gradients, 2, at::kFloat)).to(at::kDouble).square().sum();
 }
 
-at::Tensor squared_gradient_norm(at::TensorList parameters) {
+at::Tensor squared_gradient_norm(at::TensorList parameters, at::Device device) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& parameter : parameters) {
     if (parameter.grad().defined()) gradients.push_back(parameter.grad());
   }
-  if (gradients.empty()) return at::zeros({}, at::kDouble);
+  // Made where it is wanted: a copy from the CPU's memory would wait for all that the device has to do.
+  if (gradients.empty()) return at::zeros({}, at::TensorOptions(device).dtype(at::kDouble));
   if (!gradients.front().is_cpu()) return squared_norm_on_device(gradients);
   double sum = 0;
   for (const at::Tensor& gradient : gradients) sum += sum_of_squares(gradient);
-  return at::scalar_tensor(sum, at::kDouble);
+  return at::scalar_tensor(sum, at::kDouble).to(device);
 }
 
 }  // namespace hftrain::optim

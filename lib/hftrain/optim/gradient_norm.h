@@ -7,9 +7,9 @@
 
 namespace hftrain::optim {
 
-// Sum of the squares of all gradients of `parameters` (those that have one), a float64 scalar on their
-// device; 0 on the CPU without any. The same for any number of the CPU's threads.
-at::Tensor squared_gradient_norm(at::TensorList parameters);
+// Sum of the squares of all gradients of `parameters` (those that have one), a float64 scalar on `device`. The same for any number
+// of the CPU's threads. The host waits for a device only where the gradients lie on the CPU and `device` is another.
+at::Tensor squared_gradient_norm(at::TensorList parameters, at::Device device);
 
 // The same of gradients that lie on a device, at least one, by its own kernels: of each its norm as a float32, then
 // squared and summed in float64.

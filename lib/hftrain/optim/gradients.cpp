@@ -27,7 +27,8 @@ std::vector<at::Tensor> gradients_of(at::TensorList parameters) {
 
 at::Tensor gradient_norm(at::TensorList parameters) {
   const at::NoGradGuard no_grad;
-  return squared_gradient_norm(parameters).sqrt().to(at::kFloat);
+  const at::Device device = parameters.empty() ? at::Device(at::kCPU) : parameters.front().device();
+  return squared_gradient_norm(parameters, device).sqrt().to(at::kFloat);
 }
 
 at::Tensor clip_factor(const at::Tensor& norm, double max_norm) {

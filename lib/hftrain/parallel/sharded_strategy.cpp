@@ -185,10 +185,10 @@ bool ShardedStrategy::unscale(optim::GradientScaler& scaler) {
 at::Tensor ShardedStrategy::clip_gradients(double max_norm) {
   settle_gradients();
   const at::Device device = communicator_.device();
-  const at::Tensor squares = optim::squared_gradient_norm(sharded_).to(device);
+  const at::Tensor squares = optim::squared_gradient_norm(sharded_, device);
   mesh_.shard().all_reduce(squares, comm::Reduction::kSum);
   const at::NoGradGuard no_grad;
-  at::Tensor norm = (squares + optim::squared_gradient_norm(whole_).to(device)).sqrt().to(at::kFloat);
+  at::Tensor norm = (squares + optim::squared_gradient_norm(whole_, device)).sqrt().to(at::kFloat);
   factor_ = max_norm > 0 ? optim::clip_factor(norm, max_norm) : at::Tensor();
   return norm;
 }

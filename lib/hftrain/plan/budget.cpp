@@ -56,13 +56,14 @@ int64_t bytes_of_logit(const architectures::Architecture& architecture, const Ru
 }
 
 // Of a number of the last matrix's gradient: in float16, and in bfloat16 of several chunks, it is summed in float32 beside a
-// chunk's product.
+// chunk's product, which is float32, too, on a GPU, or beside its copy in the end.
 int64_t bytes_of_head_gradient(const architectures::Architecture& architecture, const RunPlan& plan,
                                int64_t tokens) {
   const int64_t item = bytes_of(plan.precision.compute);
   const bool chunks = tokens > rows_of_logits(architecture, plan, tokens);
   const bool wide = item != kFullPrecision && (chunks || plan.precision.compute == "float16");
-  return wide ? kFullPrecision + item : item;
+  if (!wide) return item;
+  return kFullPrecision + (chunks && on_gpu(plan.ranks) ? kFullPrecision : item);
 }
 
 // Tokens of a rank's micro-batch that a stack works on, and of the rows they stand in.
@@ -95,6 +96,7 @@ int64_t block_bytes(const architectures::BlockStack& stack, const StackTokens& o
   architectures::ActivationFootprint block = stack.block;
   if (cpu && block.dropped > 0) block.square = block.dropped;
   if (!cpu) block.cross = 0;
+  if (!cpu && (item == kFullPrecision || !plan.data.has_rows_of_one_length())) block.linear += block.repeated;
   return own.all * (block.linear * item + (block.square * own.row + block.cross * input.row) * weight) +
          input.all * block.encoded * item + (cpu ? widened_bytes(block, own.all, input.all, item, wide) : 0);
 }

@@ -204,6 +204,9 @@ struct DataPlan {
   int64_t prefetch_factor = 2;
   bool pin_memory = true;
   bool ignore_data_skip = false;
+
+  // Whether what a model reads has one shape in every batch, but for the last.
+  bool has_rows_of_one_length() const { return padding.columns.empty() && !joins_samples; }
 };
 
 struct BatchPlan {

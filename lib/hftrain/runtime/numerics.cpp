@@ -32,6 +32,7 @@ void set_library_environment(const Numerics& numerics) {
 
 void apply_numerics(const Numerics& numerics) {
   auto& context = at::globalContext();
+  context.setSDPUseCuDNN(numerics.cudnn_attention);
   if (numerics.full_determinism) {
     context.setDeterministicAlgorithms(true, /*warn_only=*/false);
     context.setDeterministicCuDNN(true);

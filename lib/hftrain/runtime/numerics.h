@@ -8,6 +8,8 @@ namespace hftrain::runtime {
 struct Numerics {
   bool full_determinism = false;  // training_loop.md 7.13
   std::optional<bool> tf32;       // unset: LibTorch's defaults
+  // Attention may take cuDNN's kernels, which build a plan for every shape that comes up: for rows of one length.
+  bool cudnn_attention = false;
 };
 
 // Environment variables that CUDA libraries read when they are loaded. Call before load_cuda_plugin and
@@ -15,7 +17,7 @@ struct Numerics {
 void set_library_environment(const Numerics& numerics);
 
 // With full_determinism, deterministic algorithms (an error where an operator has none) and no cuDNN benchmark; TF32 in matmul and
-// cuDNN where it is given. Nothing is taken back.
+// cuDNN where it is given; cuDNN's attention as it is said. Nothing is taken back.
 void apply_numerics(const Numerics& numerics);
 
 }  // namespace hftrain::runtime

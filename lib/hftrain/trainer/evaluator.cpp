@@ -199,8 +199,9 @@ bool Evaluator::judges_batches_alone() const {
 
 // What the summed loss of a batch is divided by.
 int64_t Evaluator::labels_of(const models::Batch& columns) const {
-  return judges_batches_alone() ? models::predicted_label_count(columns)
-                                : models::label_count(model_.architecture(), columns);
+  const models::Batch& host = models::on_host(columns);  // a device would have to be waited for
+  return judges_batches_alone() ? models::predicted_label_count(host)
+                                : models::label_count(model_.architecture(), host);
 }
 
 Prediction Evaluator::predict(const models::Batch& columns, bool with_loss) {

@@ -1,0 +1,24 @@
+#include "hftrain/nn/device_attention.h"
+
+#include <ATen/Context.h>
+
+namespace hftrain::nn {
+
+WithoutCuDnn::WithoutCuDnn(bool needed) : before_(at::globalContext().userEnabledCuDNNSDP()) {
+  if (needed) at::globalContext().setSDPUseCuDNN(false);
+}
+
+WithoutCuDnn::~WithoutCuDnn() {
+  at::globalContext().setSDPUseCuDNN(before_);
+}
+
+at::Tensor heads_for_kernel(const at::Tensor& x, int64_t heads, bool masked) {
+  const bool half = x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16;
+  if (x.is_cpu() || x.size(1) == heads || (half && !masked)) return x;
+  const int64_t each = heads / x.size(1);
+  return x.unsqueeze(2)
+      .expand({x.size(0), x.size(1), each, x.size(2), x.size(3)})
+      .reshape({x.size(0), heads, x.size(2), x.size(3)});
+}
+
+}  // namespace hftrain::nn

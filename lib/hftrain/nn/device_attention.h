@@ -1,0 +1,28 @@
+// What attention on a GPU has to know of the kernels that LibTorch 2.11 chooses among: flash, then the memory-efficient one, then a
+// composition that keeps all scores; cuDNN's before them where the device is of compute capability 9 or 10.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace hftrain::nn {
+
+// While it lives, and `needed` says so, cuDNN's kernels are not taken. They know probabilities of dropout in steps of 1/16 alone, and
+// 2.11.0 does not ask before it rounds (pytorch#174245 does); and each shape has a plan that is built when it comes up first
+// (pytorch#155958). The switch is the process's: for the one thread that hands attention out.
+class WithoutCuDnn {
+ public:
+  explicit WithoutCuDnn(bool needed = true);
+  ~WithoutCuDnn();
+  WithoutCuDnn(const WithoutCuDnn&) = delete;
+  WithoutCuDnn& operator=(const WithoutCuDnn&) = delete;
+
+ private:
+  bool before_;
+};
+
+// Keys or values [B, K, S, d] for `heads` heads of queries: [B, heads, S, d], each head as often as it serves, where the kernel that
+// is left knows no groups (the memory-efficient one before pytorch#191085, which is taken for float32 and beside a mask);
+// else, and on a CPU, as they are.
+at::Tensor heads_for_kernel(const at::Tensor& x, int64_t heads, bool masked);
+
+}  // namespace hftrain::nn
