@@ -223,6 +223,36 @@ TEST_CASE("the kind of run on the command line wins over distributed_type") {
   CHECK_FALSE(file.arguments({"--multi_gpu"}).parallel.sharding.strategy);
 }
 
+TEST_CASE("the kind of run on the command line wins over deepspeed_config, too, and that is told") {
+  const AccelerateFile file(
+      "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n  zero_stage: 3\n"
+      "  gradient_accumulation_steps: 4\n  gradient_clipping: 0.5\n");
+  const ParseOutcome plain = file.outcome({"--multi_gpu"});
+  CHECK_FALSE(plain.arguments.parallel.sharding.strategy);
+  CHECK(plain.arguments.batch.gradient_accumulation_steps == 1);
+  CHECK(plain.arguments.optimizer.max_grad_norm == 1.0);
+  CHECK(contains(notes(plain), "deepspeed_config has no effect\n  where: " + file.at("4:15") +
+                                   "\n  why: --multi_gpu wins over the file's distributed_type"));
+  CHECK(*file.arguments({"--use_fsdp"}).parallel.sharding.strategy == "full_shard");
+  CHECK(*file.arguments({"--use_deepspeed"}).parallel.sharding.strategy == "full_shard");
+  CHECK_FALSE(contains(file.notes({"--use_deepspeed"}), "has no effect"));
+}
+
+TEST_CASE("two spellings of one key in a section are refused with both places") {
+  const AccelerateFile file(
+      "distributed_type: FSDP\nnum_processes: 2\nfsdp_config:\n  sharding_strategy: FULL_SHARD\n"
+      "  fsdp_sharding_strategy: SHARD_GRAD_OP\n");
+  const std::string text = file.mistakes();
+  CHECK(contains(text, "fsdp_config has both 'fsdp_sharding_strategy' and 'sharding_strategy'"));
+  CHECK(contains(text, file.at("4:22")));
+  CHECK(contains(text, file.at("5:27")));
+  CHECK(contains(AccelerateFile(usual("FSDP",
+                                      "num_processes: 2\nfsdp_config:\n  fsdp_backward_prefetch: "
+                                      "BACKWARD_PRE\n  fsdp_backward_prefetch_policy: NO_PREFETCH\n"))
+                     .mistakes(),
+                 "has both 'fsdp_backward_prefetch' and 'fsdp_backward_prefetch_policy'"));
+}
+
 TEST_CASE("a section of another kind of run is warned of") {
   const AccelerateFile file(
       usual("MULTI_CPU", "num_processes: 2\nfsdp_config:\n  fsdp_offload_params: true\n"));

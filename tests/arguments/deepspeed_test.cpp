@@ -778,6 +778,19 @@ TEST_CASE("the flags of accelerate launch for DeepSpeed") {
   CHECK(contains(mistakes({"--gradient_clipping", "1"}), "use --max_grad_norm"));
 }
 
+TEST_CASE("an empty --deepspeed, as of a script's unset variable, is none") {
+  for (const std::string flag : {"--deepspeed", "--deepspeed_config", "--deepspeed_config_file"}) {
+    CHECK_FALSE(sharding({flag, ""}).strategy);
+    CHECK_FALSE(sharding({flag, " "}).strategy);
+    CHECK(*sharding({flag, "", "--fsdp", "full_shard"}).strategy == "full_shard");
+  }
+  CHECK_FALSE(with_zero("\"stage\": 3").arguments({"--deepspeed", ""}).parallel.sharding.strategy);
+  const NamedFile accelerate("--config", "acc.yaml",
+                             "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n"
+                             "  deepspeed_config_file: ''\n");
+  CHECK(*accelerate.arguments().parallel.sharding.strategy == "shard_grad_op");
+}
+
 TEST_CASE("39: deepspeed and fsdp exclude each other") {
   CHECK(contains(DeepspeedFile(kAllAuto).mistakes({"--fsdp", "full_shard"}),
                  "fsdp and deepspeed exclude each other"));
@@ -791,6 +804,7 @@ TEST_CASE("the environment of an accelerate launch counts only when it is announ
   environment.set("ACCELERATE_USE_DEEPSPEED", "true");
   const ParseOutcome outcome = parse({}, environment);
   CHECK(*outcome.arguments.parallel.sharding.strategy == "full_shard");
+  CHECK(contains(notes(outcome), "the environment asks for DeepSpeed: ACCELERATE_USE_DEEPSPEED=true"));
   CHECK(*outcome.arguments.parallel.sharding.offload_parameters == "cpu");
   CHECK(outcome.arguments.optimizer.max_grad_norm == 0.5);
   CHECK(contains(notes(outcome),

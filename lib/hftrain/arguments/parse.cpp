@@ -89,7 +89,7 @@ class Parser {
     std::vector<RawArgument> raw = flags_of_environment(environment_, outcome_.notes, problems_);
     read_files(config_paths(line), raw);
     raw.insert(raw.end(), line.begin(), line.end());
-    drop_other_kinds(raw);
+    drop_other_kinds(raw, outcome_.notes);
     drop_keys_of_several_machines(raw, outcome_.notes);
     settle_open_ranks(raw, outcome_.notes, problems_);
     divide_processes(raw, problems_);

@@ -217,6 +217,7 @@ bool needs_quotes(const std::string& text) {
 Result<Json> as_written(const Flag& flag, const Json& written, const std::string& home) {
   if (!written.is_string()) return written.is_object() ? Result<Json>(written) : not_a(written, "a mapping");
   const std::string text = trim(written.get<std::string>());
+  if (text.empty()) return Json(nullptr);  // of a script's unset variable: not given
   return Json(flag.path ? expanded(text, home) : text);
 }
 

@@ -323,3 +323,23 @@ fault("notes in the text of a PNG are not seen",
       "lib/hftrain/images/png_reader.cpp", "if (holds_notes_as_text(*chunk)) as_text = chunk;", "if (holds_notes_as_text(*chunk)) as_text.reset();",
       tests=["images: every kind of PNG and JPEG has the pixels that PIL gives it, upright"],
       says=r"same_pixels|noted")
+
+fault("deepspeed_config of an Accelerate file asks for DeepSpeed beside --multi_gpu",
+      "lib/hftrain/arguments/import/accelerate_layers.cpp", "  std::erase_if(raw, of_section);\n", "",
+      tests=["arguments: the kind of run on the command line wins over deepspeed_config, too, and that is told"],
+      says=r"gradient_clipping|sharding.strategy")
+
+fault("of two spellings of a key in an Accelerate file's section one wins without a word",
+      "lib/hftrain/arguments/import/accelerate_sections.cpp", "if (!fresh) {", "if (!fresh && other->second == name) {",
+      tests=["arguments: two spellings of one key in a section are refused with both places"],
+      says=r"has both")
+
+fault("an empty --deepspeed trains with ZeRO",
+      "lib/hftrain/arguments/value.cpp", "if (text.empty()) return Json(nullptr);", "if (text.empty() && !flag.path) return Json(nullptr);",
+      tests=["arguments: an empty --deepspeed, as of a script's unset variable, is none"],
+      says=r"sharding|exclude")
+
+fault("a launch that asks for DeepSpeed in the environment is not told of",
+      "lib/hftrain/arguments/import/deepspeed.cpp", "if (announces_deepspeed(environment)) note_announcement(outcome);", "if (announces_deepspeed(environment) && problems.size() > 1000) note_announcement(outcome);",
+      tests=["arguments: the environment of an accelerate launch counts only when it is announced"],
+      says=r"asks for DeepSpeed")

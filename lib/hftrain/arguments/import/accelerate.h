@@ -15,13 +15,17 @@ namespace hftrain::arguments {
 std::vector<RawArgument> accelerate_flags(const Section& file, Diagnostics& problems, Diagnostics& notes);
 
 // accelerate_sections.cpp
+// Of deepspeed_config in an Accelerate file.
+bool is_key_of_deepspeed_section(const std::string& key);
+
 // Rule D4: whether a key of an Accelerate file, in its deepspeed_config or mixed_precision, cannot stand
 // beside a deepspeed_config_file.
 bool excluded_beside_deepspeed_file(const std::string& key);
 
 // accelerate_layers.cpp
-// The kind of run on the command line (--use_fsdp, …) wins over the file's distributed_type.
-void drop_other_kinds(std::vector<RawArgument>& raw);
+// The kind of run on the command line (--use_fsdp, …) wins over the file's distributed_type and its
+// deepspeed_config.
+void drop_other_kinds(std::vector<RawArgument>& raw, Diagnostics& notes);
 
 // With one machine, whoever says so, the file's keys about several are passed over, which is told unless they
 // are what `accelerate config` writes anyway.

@@ -56,18 +56,43 @@ bool asks_for_one_rank(const std::vector<RawArgument>& raw) {
   });
 }
 
+// Of the command line.
+std::vector<std::string> chosen_kinds(const std::vector<RawArgument>& raw) {
+  std::vector<std::string> kinds;
+  for (const RawArgument& each : raw) {
+    const std::string name(each.flag->name);
+    if (each.layer == kCommandLineLayer && is_listed(kKinds, name) && is_on(each)) kinds.push_back(name);
+  }
+  return kinds;
+}
+
+// Its zero_stage or file would ask for DeepSpeed by itself.
+void drop_deepspeed_section(std::vector<RawArgument>& raw, const std::string& kind, Diagnostics& notes) {
+  const auto of_section = [](const RawArgument& each) {
+    return each.layer == kAccelerateLayer && is_key_of_deepspeed_section(std::string(each.flag->name));
+  };
+  const auto first = std::find_if(raw.begin(), raw.end(), of_section);
+  if (first == raw.end()) return;
+  notes.push_back({.severity = Diagnostic::Severity::kWarning,
+                   .what = "deepspeed_config has no effect",
+                   .where = first->origin,
+                   .why = "--" + kind + " wins over the file's distributed_type",
+                   .hint = ""});
+  std::erase_if(raw, of_section);
+}
+
 }  // namespace
 
-void drop_other_kinds(std::vector<RawArgument>& raw) {
+void drop_other_kinds(std::vector<RawArgument>& raw, Diagnostics& notes) {
   if (runs_on_cpu(raw) || asks_for_one_rank(raw)) {
     std::erase_if(raw, [](const RawArgument& each) {
       return each.layer == kAccelerateLayer && each.flag->name == "multi_gpu";
     });
   }
-  const bool chosen = std::any_of(raw.begin(), raw.end(), [](const RawArgument& each) {
-    return each.layer == kCommandLineLayer && is_listed(kKinds, std::string(each.flag->name)) && is_on(each);
-  });
-  if (!chosen) return;
+  const std::vector<std::string> chosen = chosen_kinds(raw);
+  if (chosen.empty()) return;
+  if (std::find(chosen.begin(), chosen.end(), "use_deepspeed") == chosen.end())
+    drop_deepspeed_section(raw, chosen.front(), notes);
   std::erase_if(raw, [](const RawArgument& each) {
     return each.layer == kAccelerateLayer && is_listed(kKinds, std::string(each.flag->name));
   });
@@ -132,7 +157,8 @@ void check_accelerate_agrees(const std::vector<RawArgument>& raw, const ParseOut
                                                                : each.flag->replaced_by.flag);
     const bool checked = name == "gradient_accumulation_steps" || name == "deepspeed";
     if (each.layer != kAccelerateLayer || !checked || outcome.origins.of(name) == each.origin) continue;
-    // merge() has told of an invalid one.
+    // An empty one asks for nothing, and merge() has told of an invalid one.
+    if (each.written == "") continue;
     if (std::holds_alternative<ValueError>(convert(*each.flag, each.written, ""))) continue;
     const auto unread = outcome.unread.find(name);
     const Json winner = unread != outcome.unread.end() ? unread->second

@@ -1,5 +1,7 @@
 // The sections of an Accelerate file, whose keys are flags.
 #include <array>
+#include <map>
+#include <string_view>
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/accelerate.h"
@@ -53,12 +55,21 @@ class SectionsReader {
     const Json* mapping = file_.mapping_of(section);
     if (mapping == nullptr || mapping->empty()) return;
     if (!counts) return file_.idle(section, "distributed_type is " + kind_);
+    std::map<std::string_view, std::string> seen;  // flag -> its spelling here
     for (const auto& [name, written] : mapping->items()) {
       if (written.is_null() || name.starts_with('_')) continue;
       const std::string flag = name.starts_with(prefix) ? name : prefix + name;
       const std::string pointer = '/' + section + '/' + name;
       if (!flag_table().find(flag)) {
         file_.unknown(name, section, '/' + section, nearest_names(flag, names_with(prefix)));
+        continue;
+      }
+      const auto [other, fresh] = seen.emplace(flag_table().find(flag).flag->name, name);
+      if (!fresh) {
+        file_.problem(section + " has both '" + other->second + "' and '" + name + '\'', pointer,
+                      "they are two spellings of one key, the other at " +
+                          file_.place('/' + section + '/' + other->second),
+                      "keep one of them");
         continue;
       }
       const bool word = section == "dynamo_config" && written.is_string();
@@ -124,6 +135,10 @@ class SectionsReader {
 
 void read_sections(const std::string& kind, AccelerateDocument& file) {
   SectionsReader(kind, file).run();
+}
+
+bool is_key_of_deepspeed_section(const std::string& key) {
+  return is_listed(kDeepSpeedKeys, key);
 }
 
 bool excluded_beside_deepspeed_file(const std::string& key) {

@@ -191,6 +191,15 @@ void scale_loss(Arguments& arguments) {
   if (!options->loss_scale) options->loss_scale.emplace();
 }
 
+// Its other variables are told as the flags that they are.
+void note_announcement(ParseOutcome& outcome) {
+  outcome.notes.push_back({.severity = Diagnostic::Severity::kNote,
+                           .what = "the environment asks for DeepSpeed: ACCELERATE_USE_DEEPSPEED=true",
+                           .where = "",
+                           .why = "",
+                           .hint = ""});
+}
+
 void note_stray_init(ParseOutcome& outcome) {
   if (unread(outcome, "zero3_init_flag") != true) return;
   outcome.notes.push_back({.severity = Diagnostic::Severity::kWarning,
@@ -227,6 +236,7 @@ void import_deepspeed(const Environment& environment, ParseOutcome& outcome, Dia
     note_stray_init(outcome);
     return refuse_stray_flags(outcome, problems);
   }
+  if (announces_deepspeed(environment)) note_announcement(outcome);
   const size_t before = problems.size();
   std::optional<Section> section = configuration(outcome, problems);
   if (section) import_file(*section, outcome, problems);
