@@ -1,5 +1,7 @@
 #include "run_rank.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <iostream>
 #include <utility>
@@ -198,6 +200,7 @@ ExitCode run_rank(const Options& options, StatusPage& status, const RankProgram&
   const runtime::FailedDeviceReport of_device([&](const Error& error) {
     failure.tell(error);
     std::cerr << error.render() << std::endl;
+    ::_exit(static_cast<int>(error.code()));
   });
   try {
     const plan::RunPlan plan = read_plan(options.plan_path);

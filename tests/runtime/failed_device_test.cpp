@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "support/catch.h"
+#include "support/fork.h"
 
 using namespace hftrain;
 
@@ -34,11 +35,11 @@ void end_in_a_way_of_its_own() noexcept {
 int end_of(void (*run)(), bool& said) {
   int pipe[2];
   REQUIRE(::pipe(pipe) == 0);
-  const pid_t child = ::fork();
+  const pid_t child = testing::fork_child();
   if (child == 0) {
     const runtime::FailedDeviceReport report([&](const Error& error) {
       const char byte = error.code() == ExitCode::kEnvironment ? '!' : '?';
-      if (::write(pipe[1], &byte, 1) != 1) ::_exit(99);
+      ::_exit(::write(pipe[1], &byte, 1) == 1 ? static_cast<int>(error.code()) : 99);
     });
     ::signal(SIGABRT, SIG_DFL);
     run();

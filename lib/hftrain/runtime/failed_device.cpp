@@ -1,9 +1,7 @@
 #include "hftrain/runtime/failed_device.h"
 
 #include <c10/util/Exception.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <exception>
 #include <utility>
 
@@ -12,35 +10,32 @@
 namespace hftrain::runtime {
 namespace {
 
-std::function<void(const Error&)> told;
-std::terminate_handler before = nullptr;
+std::function<void(const Error&)> leave_with;
+std::terminate_handler handler_before = nullptr;
 
-[[noreturn]] void end() {
+void leave_for_device() {
   if (const std::exception_ptr failure = std::current_exception()) {
     try {
       std::rethrow_exception(failure);
     } catch (const c10::AcceleratorError&) {
-      const Error error = translate(failure);
-      told(error);
-      ::_exit(static_cast<int>(error.code()));
+      leave_with(translate(failure));
     } catch (...) {
       // Not a device's.
     }
   }
-  before();
-  std::abort();
+  handler_before();  // which ends the process
 }
 
 }  // namespace
 
-FailedDeviceReport::FailedDeviceReport(std::function<void(const Error&)> tell) {
-  told = std::move(tell);
-  before = std::set_terminate(&end);
+FailedDeviceReport::FailedDeviceReport(std::function<void(const Error&)> leave) {
+  leave_with = std::move(leave);
+  handler_before = std::set_terminate(&leave_for_device);
 }
 
 FailedDeviceReport::~FailedDeviceReport() {
-  std::set_terminate(before);
-  told = nullptr;
+  std::set_terminate(handler_before);
+  leave_with = nullptr;
 }
 
 }  // namespace hftrain::runtime
