@@ -65,4 +65,6 @@ TEST_CASE("hub access: either variable says that there is no network", "[hub]") 
   CHECK_FALSE(read_access(with({{"HF_HUB_OFFLINE", "0"}}), std::nullopt).offline);
   CHECK(read_access(with({{"HF_HUB_OFFLINE", "ON"}}), std::nullopt).offline);
   CHECK(read_access(with({{"TRANSFORMERS_OFFLINE", "1"}}), std::nullopt).offline);
+  CHECK_FALSE(
+      read_access(with({{"HF_HUB_OFFLINE", "0"}, {"TRANSFORMERS_OFFLINE", "1"}}), std::nullopt).offline);
 }

@@ -54,6 +54,9 @@ TEST_CASE("the cache folder follows the hub's variables in their order") {
   CHECK(hub_cache_folder(std::nullopt, env) == "/xdg/huggingface/hub");
   env.set("HF_HOME", "/hf");
   CHECK(hub_cache_folder(std::nullopt, env) == "/hf/hub");
+  env.set("HF_HOME", "~/hf");
+  CHECK(hub_cache_folder(std::nullopt, env) == "/home/u/hf/hub");
+  env.set("HF_HOME", "/hf");
   env.set("HF_HUB_CACHE", "/cache");
   CHECK(hub_cache_folder(std::nullopt, env) == "/cache");
   env.set("HF_HUB_CACHE", "");  // empty counts as unset

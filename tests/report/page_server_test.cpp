@@ -25,7 +25,7 @@ Answer echo(std::string_view path) {
 }
 
 std::string status_of(const std::string& head) {
-  const std::string response = response_to(head, 8321, echo);
+  const std::string response = response_to(head, echo);
   return response.substr(0, response.find('\r'));
 }
 
@@ -60,14 +60,17 @@ std::string all_of(const FileDescriptor& socket) {
 TEST_CASE("only this machine's names are answered, and only reading", "[report]") {
   CHECK(status_of("GET / HTTP/1.1" + kHost) == "HTTP/1.1 200 OK");
   CHECK(status_of("GET / HTTP/1.1\r\nhost:  localhost:8321\r\n") == "HTTP/1.1 200 OK");
+  CHECK(status_of("GET / HTTP/1.1\r\nHost: LOCALHOST\r\n") == "HTTP/1.1 200 OK");
+  CHECK(status_of("GET / HTTP/1.1\r\nHost: 127.0.0.1:9000\r\n") == "HTTP/1.1 200 OK");
+  CHECK(status_of("GET / HTTP/1.1\r\nHost: localhost.evil.example\r\n") == "HTTP/1.1 403 Forbidden");
   CHECK(status_of("GET / HTTP/1.1\r\nHost: evil.example:8321\r\n") == "HTTP/1.1 403 Forbidden");
   CHECK(status_of("GET / HTTP/1.1\r\nHost: 127.0.0.1.evil.example:8321\r\n") == "HTTP/1.1 403 Forbidden");
   CHECK(status_of("GET / HTTP/1.1\r\n") == "HTTP/1.1 403 Forbidden");
   CHECK(status_of("POST / HTTP/1.1" + kHost) == "HTTP/1.1 405 Method Not Allowed");
   CHECK(status_of("\x16\x03\x01") == "HTTP/1.1 400 Bad Request");
   CHECK(status_of("GET /broken HTTP/1.1" + kHost) == "HTTP/1.1 500 Internal Server Error");
-  CHECK(response_to("GET /a?b=c HTTP/1.1" + kHost, 8321, echo).ends_with("\r\n\r\nat /a"));
-  CHECK(response_to("HEAD /a HTTP/1.1" + kHost, 8321, echo).ends_with("\r\n\r\n"));
+  CHECK(response_to("GET /a?b=c HTTP/1.1" + kHost, echo).ends_with("\r\n\r\nat /a"));
+  CHECK(response_to("HEAD /a HTTP/1.1" + kHost, echo).ends_with("\r\n\r\n"));
 }
 
 TEST_CASE("a client that says nothing holds up nobody else", "[report]") {

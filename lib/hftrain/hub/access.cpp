@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/expanded_path.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
@@ -60,10 +61,12 @@ bool is_on(const Environment& environment, const std::string& variable) {
 }
 
 std::string token_file(const Environment& environment) {
-  if (const std::string path = environment.get_or("HF_TOKEN_PATH", ""); !path.empty()) return path;
-  if (const std::string home = environment.get_or("HF_HOME", ""); !home.empty()) return home + "/token";
-  if (const std::string cache = environment.get_or("XDG_CACHE_HOME", ""); !cache.empty())
-    return cache + "/huggingface/token";
+  const auto folder = [&](const char* name) {
+    return expanded_path(environment.get_or(name, ""), environment);
+  };
+  if (const std::string path = folder("HF_TOKEN_PATH"); !path.empty()) return path;
+  if (const std::string home = folder("HF_HOME"); !home.empty()) return home + "/token";
+  if (const std::string cache = folder("XDG_CACHE_HOME"); !cache.empty()) return cache + "/huggingface/token";
   return environment.get_or("HOME", "") + "/.cache/huggingface/token";
 }
 
@@ -79,7 +82,8 @@ Access read_access(const Environment& environment, const std::optional<std::stri
   const double seconds = std::strtod(environment.get_or("HF_HUB_DOWNLOAD_TIMEOUT", "").c_str(), nullptr);
   if (seconds >= 1) access.stall_seconds = std::min(seconds, 86400.0);
   access.sending_seconds = std::max(access.sending_seconds, access.stall_seconds);
-  access.offline = is_on(environment, "HF_HUB_OFFLINE") || is_on(environment, "TRANSFORMERS_OFFLINE");
+  const bool said = !environment.get_or("HF_HUB_OFFLINE", "").empty();
+  access.offline = is_on(environment, said ? "HF_HUB_OFFLINE" : "TRANSFORMERS_OFFLINE");
   return access;
 }
 

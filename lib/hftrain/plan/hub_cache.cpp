@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/expanded_path.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/named_path.h"
 #include "hftrain/base/text.h"
@@ -40,7 +41,7 @@ std::string hub_cache_variable(const Environment& environment) {
 std::string hub_cache_folder(const std::optional<std::string>& cache_dir, const Environment& environment) {
   if (cache_dir) return *cache_dir;
   const std::string name = hub_cache_variable(environment);
-  const std::string value = name.empty() ? "" : environment.get_or(name, "");
+  const std::string value = name.empty() ? "" : expanded_path(environment.get_or(name, ""), environment);
   if (name.empty()) return environment.get_or("HOME", "") + "/.cache/huggingface/hub";
   if (name == "HF_HOME") return value + "/hub";
   return name == "XDG_CACHE_HOME" ? value + "/huggingface/hub" : value;

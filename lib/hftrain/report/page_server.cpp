@@ -62,9 +62,11 @@ std::string header_of(const std::vector<std::string>& lines, std::string_view na
   return "";
 }
 
-bool is_this_machine(const std::string& host, int port) {
-  const std::string suffix = ':' + std::to_string(port);
-  return host == "127.0.0.1" + suffix || host == "localhost" + suffix;
+// By its name alone: a tunnel has a port of its own, and the one of the web is left out. What another name leads here, a page of a
+// stranger may have asked for.
+bool is_this_machine(const std::string& host) {
+  const std::string name = to_lower(host.substr(0, host.find(':')));
+  return name == "127.0.0.1" || name == "localhost";
 }
 
 Answer refusal(int status, std::string words) {
@@ -73,14 +75,13 @@ Answer refusal(int status, std::string words) {
 
 }  // namespace
 
-std::string response_to(std::string_view head, int port,
-                        const std::function<Answer(std::string_view path)>& answer) {
+std::string response_to(std::string_view head, const std::function<Answer(std::string_view path)>& answer) {
   const std::vector<std::string> lines = split(head, '\n');
   const std::vector<std::string> words = split_words(lines.front());
   if (words.size() != 3 || !words[2].starts_with("HTTP/1.")) return bytes_of(refusal(400, "not HTTP"), true);
   if (words[0] != "GET" && words[0] != "HEAD") return bytes_of(refusal(405, "only GET and HEAD"), true);
   const bool body = words[0] == "GET";
-  if (!is_this_machine(header_of(lines, "host"), port))
+  if (!is_this_machine(header_of(lines, "host")))
     return bytes_of(refusal(403, "asked for under another name than 127.0.0.1 or localhost"), body);
   const std::string path = words[1].substr(0, words[1].find('?'));
   try {
@@ -128,7 +129,7 @@ bool PageServer::read_from(Connection& connection,
   connection.request.append(buffer, static_cast<size_t>(count));
   const size_t end = connection.request.find("\r\n\r\n");
   if (end == std::string::npos) return connection.request.size() < kLongestHead;
-  connection.response = response_to(std::string_view(connection.request).substr(0, end), port_, answer);
+  connection.response = response_to(std::string_view(connection.request).substr(0, end), answer);
   connection.since = monotonic_seconds();
   return true;
 }

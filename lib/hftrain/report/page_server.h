@@ -19,8 +19,7 @@ struct Answer {
 };
 
 // What a whole request head, up to its empty line, is answered with, as bytes; `answer` gives the body for a path.
-std::string response_to(std::string_view head, int port,
-                        const std::function<Answer(std::string_view path)>& answer);
+std::string response_to(std::string_view head, const std::function<Answer(std::string_view path)>& answer);
 
 class PageServer {
  public:

@@ -114,3 +114,13 @@ fault("a link in a circle ends a push",
       "launcher/front/push_snapshot.cpp", "} else if (entry->is_regular_file(unreadable)) {", "} else if (entry->is_regular_file()) {",
       tests=["front: a link in a circle is no file that is pushed, and a folder that is gone is told of"],
       says=r"filesystem error|take_output")
+
+fault("a tilde in a variable of the Hub is the name of a folder",
+      "lib/hftrain/plan/hub_cache.cpp", "expanded_path(environment.get_or(name, \"\"), environment)", "environment.get_or(name, \"\")",
+      tests=["plan: the cache folder follows the hub's variables in their order"],
+      says=r"/home/u/hf/hub")
+
+fault("a report answers whoever asks under a name of its own",
+      "lib/hftrain/report/page_server.cpp", 'return name == "127.0.0.1" || name == "localhost";', "return !name.empty();",
+      tests=["report: only this machine's names are answered, and only reading"],
+      says=r"403 Forbidden")
