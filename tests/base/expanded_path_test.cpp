@@ -18,6 +18,8 @@ TEST_CASE("homes and variables in a path are what Python's expanduser and expand
   CHECK(expanded("$FOOB/${NONE}/$") == "$FOOB/${NONE}/$");
   CHECK(expanded("${FOO") == "${FOO");
   CHECK(expanded("") == "");
+  CHECK(with_home("~/$FOO", "/me") == "/me/$FOO");
+  CHECK(with_home("~/x", "") == "~/x");
 }
 
 }  // namespace hftrain

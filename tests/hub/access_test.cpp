@@ -27,7 +27,9 @@ TEST_CASE("hub access: the token is the flag, else the environment, else the sto
   hftrain::write_file_atomically(folder / "other", "hf_other");
   Environment environment = with({{"HF_HOME", folder.path()}});
   CHECK(read_access(environment, std::nullopt).token == "hf_stored");
-  environment.set("HF_TOKEN_PATH", folder / "other");
+  CHECK(read_access(with({{"HF_HOME", "~"}, {"HOME", folder.path()}}), std::nullopt).token == "hf_stored");
+  environment.set("WHERE", folder.path());
+  environment.set("HF_TOKEN_PATH", "$WHERE/other");
   CHECK(read_access(environment, std::nullopt).token == "hf_other");
   environment.set("HUGGING_FACE_HUB_TOKEN", "hf_old");
   CHECK(read_access(environment, std::nullopt).token == "hf_old");

@@ -128,6 +128,7 @@ TEST_CASE("trackio: the store is where the package looks for it", "[reporting]")
   };
   CHECK(store({{"TRACKIO_DIR", "/t"}, {"HF_HOME", "/h"}}) == "/t");
   CHECK(store({{"HF_HOME", "~/hf"}, {"HOME", "/me"}}) == "/me/hf/trackio");
+  CHECK(store({{"HF_HOME", "$SCRATCH/hf"}, {"SCRATCH", "/s"}}) == "/s/hf/trackio");
   CHECK(store({{"XDG_CACHE_HOME", "/x"}, {"HOME", "/me"}}) == "/x/huggingface/trackio");
   CHECK(store({{"HOME", "/me"}}) == "/me/.cache/huggingface/trackio");
   CHECK_REFUSED(store({}), "no folder for the store of Trackio");

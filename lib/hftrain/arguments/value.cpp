@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "hftrain/arguments/task_words.h"
+#include "hftrain/base/expanded_path.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 
@@ -109,12 +110,6 @@ Result<Json> to_choice(const Flag& flag, const Json& written) {
   return not_a(written, "one of " + join(all, ", "), std::move(hint));
 }
 
-std::string expanded(const std::string& path, const std::string& home) {
-  if (home.empty() || path.empty() || path.front() != '~') return path;
-  if (path.size() > 1 && path[1] != '/') return path;
-  return home + path.substr(1);
-}
-
 std::vector<std::string> elements(const Flag& flag, const std::string& text) {
   if (!flag.commas) return {text};
   std::string separated = text;
@@ -135,7 +130,7 @@ Result<Json> to_list(const Flag& flag, const Json& written, const std::string& h
         list.push_back(std::get<Json>(word));
         continue;
       }
-      list.push_back(flag.path ? expanded(element, home) : element);
+      list.push_back(flag.path ? with_home(element, home) : element);
     }
   }
   if (flag.choice("none") != nullptr && std::find(list.begin(), list.end(), "none") != list.end()) {
@@ -218,7 +213,7 @@ Result<Json> as_written(const Flag& flag, const Json& written, const std::string
   if (!written.is_string()) return written.is_object() ? Result<Json>(written) : not_a(written, "a mapping");
   const std::string text = trim(written.get<std::string>());
   if (text.empty()) return Json(nullptr);  // of a script's unset variable: not given
-  return Json(flag.path ? expanded(text, home) : text);
+  return Json(flag.path ? with_home(text, home) : text);
 }
 
 }  // namespace
@@ -291,7 +286,7 @@ Result<Json> convert(const Flag& flag, const Json& written, const std::string& h
   }
   Result<Json> text = to_text(written);
   if (Json* value = std::get_if<Json>(&text); value != nullptr && flag.path) {
-    return Json(expanded(value->get<std::string>(), home));
+    return Json(with_home(value->get<std::string>(), home));
   }
   return text;
 }

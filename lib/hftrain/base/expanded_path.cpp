@@ -26,10 +26,13 @@ std::string_view variable_at(std::string_view text, size_t at, size_t& end) {
 
 }  // namespace
 
+std::string with_home(std::string_view path, const std::string& home) {
+  const bool at_home = !home.empty() && (path == "~" || path.starts_with("~/"));
+  return at_home ? home + std::string(path.substr(1)) : std::string(path);
+}
+
 std::string expanded_path(std::string_view path, const Environment& environment) {
-  std::string text(path);
-  const std::string home = environment.get_or("HOME", "");
-  if (!home.empty() && (text == "~" || text.starts_with("~/"))) text.replace(0, 1, home);
+  const std::string text = with_home(path, environment.get_or("HOME", ""));
   std::string expanded;
   for (size_t at = 0; at < text.size();) {
     size_t end = at;

@@ -8,6 +8,7 @@
 
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
+#include "hftrain/base/expanded_path.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/new_file.h"
 #include "hftrain/base/text.h"
@@ -73,10 +74,6 @@ Json config_of(const ReportedRun& run) {
   return config;
 }
 
-std::string with_home(const std::string& path, const Environment& environment) {
-  return path == "~" || path.starts_with("~/") ? environment.get_or("HOME", "") + path.substr(1) : path;
-}
-
 }  // namespace
 
 TrackioSink::TrackioSink(std::string store, const ReportedRun& run, double seconds_between)
@@ -135,9 +132,9 @@ std::string trackio_store(const Environment& environment) {
   const std::string named = environment.get_or("TRACKIO_DIR", "");
   if (!named.empty()) return named;
   const std::string home = environment.get_or("HF_HOME", "");
-  if (!home.empty()) return with_home(home, environment) + "/trackio";
+  if (!home.empty()) return expanded_path(home, environment) + "/trackio";
   const std::string cache = environment.get_or("XDG_CACHE_HOME", "");
-  if (!cache.empty()) return with_home(cache, environment) + "/huggingface/trackio";
+  if (!cache.empty()) return expanded_path(cache, environment) + "/huggingface/trackio";
   const std::string user = environment.get_or("HOME", "");
   if (user.empty()) {
     throw Error(ExitCode::kEnvironment, "no folder for the store of Trackio")

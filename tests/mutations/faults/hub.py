@@ -124,3 +124,13 @@ fault("a report answers whoever asks under a name of its own",
       "lib/hftrain/report/page_server.cpp", 'return name == "127.0.0.1" || name == "localhost";', "return !name.empty();",
       tests=["report: only this machine's names are answered, and only reading"],
       says=r"403 Forbidden")
+
+fault("variables in the path of a token are letters",
+      "lib/hftrain/hub/access.cpp", 'return expanded_path(environment.get_or(name, ""), environment);', 'return environment.get_or(name, "");',
+      tests=["hub: hub access: the token is the flag, else the environment, else the stored one"],
+      says=r"hf_stored|hf_other")
+
+fault("HF_HUB_OFFLINE=0 does not win over TRANSFORMERS_OFFLINE=1",
+      "lib/hftrain/hub/access.cpp", 'is_on(environment, said ? "HF_HUB_OFFLINE" : "TRANSFORMERS_OFFLINE")', 'is_on(environment, "HF_HUB_OFFLINE") || is_on(environment, "TRANSFORMERS_OFFLINE")',
+      tests=["hub: hub access: either variable says that there is no network"],
+      says=r"TRANSFORMERS_OFFLINE")
