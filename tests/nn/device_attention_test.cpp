@@ -2,7 +2,6 @@
 
 #include <ATen/Context.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/rand.h>
 
 #include "support/catch.h"
@@ -34,7 +33,7 @@ TEST_CASE("cuDNN's attention is left out for as long as somebody needs it so") {
   const bool before = context.userEnabledCuDNNSDP();
   context.setSDPUseCuDNN(true);
   {
-    const WithoutCuDnn dropout;
+    const WithoutCuDnn dropout(true);
     CHECK_FALSE(context.userEnabledCuDNNSDP());
     const WithoutCuDnn nothing(false);
     CHECK_FALSE(context.userEnabledCuDNNSDP());

@@ -208,6 +208,26 @@ TEST_CASE(
   CHECK(error_on(sharded).code() == ExitCode::kDone);
 }
 
+TEST_CASE("keys that are repeated for each head of queries count on a GPU where its kernels know no groups") {
+  const auto activations = [](const std::string& machines, const std::string& heads,
+                              std::vector<std::string> flags) {
+    Case run = on(machines, flags);
+    enlarge(run, "llama",
+            "hidden_size=64,intermediate_size=64,num_hidden_layers=2,num_attention_heads=8,head_dim=8,"
+            "max_position_embeddings=64,vocab_size=100,num_key_value_heads=" +
+                heads);
+    return run.plan().memory_per_rank.activations;
+  };
+  const int64_t tokens = 8 * 64, queries = 64, keys = 16, blocks = 3;  // two, and one on its way back
+  const auto saved = [&](const std::string& machines, const std::vector<std::string>& flags) {
+    return activations(machines, "8", flags) - activations(machines, "2", flags);
+  };
+  // Three numbers of each key less, and two of each query in the place of two keys more.
+  CHECK(saved("1xH100-80GB", {}) == blocks * tokens * (queries - keys) * (3 - 2) * 4);
+  CHECK(saved("1xH100-80GB", {"--bf16"}) == blocks * tokens * (queries - keys) * 3 * 2);
+  CHECK(saved("4cores-64GiB", {}) == blocks * tokens * (queries - keys) * 3 * 4);
+}
+
 TEST_CASE("activations that are expected to take far more than there is are a mistake of the plan") {
   Case run = on("1xT4", {"--per_device_train_batch_size", "4000000"});
   const Error error = error_on(run);

@@ -170,7 +170,7 @@ Finding shared_memory_finding(size_t gpus) {
   const auto bytes = static_cast<int64_t>(info.f_blocks * info.f_frsize);
   Finding finding{"shared_memory", format_bytes(static_cast<uint64_t>(bytes)) + " in /dev/shm", bytes, "",
                   false};
-  if (bytes < kComfortable && gpus != 1)
+  if (bytes < kComfortable && gpus != 1)  // which one GPU does not need
     finding.problem = "less than 1 GiB: NCCL may fail between GPUs of this machine; docker run --shm-size 8g";
   return finding;
 }

@@ -78,7 +78,7 @@ at::Tensor attend(const Operands& x, bool composed, const AttentionOptions& opti
   if (composed)
     return std::get<0>(at::_scaled_dot_product_attention_math(
         x.query, x.key, x.value, x.given, options.dropout, x.causal, {}, options.scale, x.grouped()));
-  const WithoutCuDnn drops_out(options.dropout > 0);
+  const WithoutCuDnn drops_out(!x.query.is_cpu() && options.dropout > 0);
   const int64_t heads = x.query.size(1);
   const at::Tensor key = heads_for_kernel(x.key, heads, x.given.has_value());
   const at::Tensor value = heads_for_kernel(x.value, heads, x.given.has_value());
@@ -128,7 +128,7 @@ at::Tensor attention_by_documents(const at::Tensor& query, const at::Tensor& key
     return x.reshape({1, -1, x.size(2), x.size(3)}).split_with_sizes(documents, 1);
   };
   const std::vector<at::Tensor> queries = parts_of(query), keys = parts_of(key), values = parts_of(value);
-  const WithoutCuDnn of_many_lengths;
+  const WithoutCuDnn of_many_lengths(!query.is_cpu());
   std::vector<at::Tensor> parts;
   for (size_t i = 0; i < documents.size(); ++i)
     parts.push_back(attention(queries[i], keys[i], values[i], {.causal = true}, options));

@@ -4,12 +4,12 @@
 
 namespace hftrain::nn {
 
-WithoutCuDnn::WithoutCuDnn(bool needed) : before_(at::globalContext().userEnabledCuDNNSDP()) {
-  if (needed) at::globalContext().setSDPUseCuDNN(false);
+WithoutCuDnn::WithoutCuDnn(bool needed) : taken_away_(needed && at::globalContext().userEnabledCuDNNSDP()) {
+  if (taken_away_) at::globalContext().setSDPUseCuDNN(false);
 }
 
 WithoutCuDnn::~WithoutCuDnn() {
-  at::globalContext().setSDPUseCuDNN(before_);
+  if (taken_away_) at::globalContext().setSDPUseCuDNN(true);
 }
 
 at::Tensor heads_for_kernel(const at::Tensor& x, int64_t heads, bool masked) {

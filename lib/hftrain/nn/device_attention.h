@@ -6,18 +6,19 @@
 
 namespace hftrain::nn {
 
-// While it lives, and `needed` says so, cuDNN's kernels are not taken. They know probabilities of dropout in steps of 1/16 alone, and
+// While it lives, where `needed` says so, cuDNN's kernels are not taken. They know probabilities of dropout in steps of 1/16 alone, and
 // 2.11.0 does not ask before it rounds (pytorch#174245 does); and each shape has a plan that is built when it comes up first
-// (pytorch#155958). The switch is the process's: for the one thread that hands attention out.
+// (pytorch#155958). The switch is the process's: for the one thread that hands attention
+// to a device, and never touched where it is not needed.
 class WithoutCuDnn {
  public:
-  explicit WithoutCuDnn(bool needed = true);
+  explicit WithoutCuDnn(bool needed);
   ~WithoutCuDnn();
   WithoutCuDnn(const WithoutCuDnn&) = delete;
   WithoutCuDnn& operator=(const WithoutCuDnn&) = delete;
 
  private:
-  bool before_;
+  bool taken_away_;
 };
 
 // Keys or values [B, K, S, d] for `heads` heads of queries: [B, heads, S, d], each head as often as it serves, where the kernel that

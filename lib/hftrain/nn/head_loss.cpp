@@ -104,8 +104,8 @@ void compute_logits(at::Tensor& logits, const at::Tensor& hidden, const Head& he
 // are made smaller by this power of two, which loses bits only of values below 0.004.
 constexpr double kShrink = 1.0 / 64;
 
-// A device's product comes in float32, that of the first chunk in its place. On a CPU whose products do not (product.h) that of a chunk is rounded once, in `product`,
-// and added to those of other chunks without rounding.
+// A device's product comes in float32, that of the first chunk where the sum will be. On a CPU whose products do not (product.h) that
+// of a chunk is rounded once, in `product`, and added to those of other chunks without rounding.
 void add_wide_product(at::Tensor& sum, at::Tensor& product, const at::Tensor& grad, const at::Tensor& hidden,
                       bool first) {
   const bool half = grad.scalar_type() == at::kHalf;

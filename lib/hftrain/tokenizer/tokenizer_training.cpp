@@ -102,14 +102,14 @@ void add_texts(const TrainingFiles& files, Words& words) {
   for (const std::string& file : files.paths) {
     if (files.read_rows && files.read_rows(file, [&](std::string_view text) { words.add_text(text); }))
       continue;
-    if (std::filesystem::is_regular_file(file)) {
-      const MappedFile mapped(file);
-      refuse_no_text(mapped.bytes(), file);
-      words.add_text(mapped.bytes());
-    } else {  // a pipe has no bytes to map
-      const std::string text = read_file(file);
+    const auto learn = [&](std::string_view text) {
       refuse_no_text(text, file);
       words.add_text(text);
+    };
+    if (std::filesystem::is_regular_file(file)) {
+      learn(MappedFile(file).bytes());
+    } else {  // a pipe has no bytes to map
+      learn(read_file(file));
     }
   }
 }
