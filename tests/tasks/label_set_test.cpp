@@ -63,6 +63,8 @@ TEST_CASE("labels are numbered in the order of their values, and strings in that
   const LabelFile answers({"true", "false"});
   CHECK(answers.labels().to_json_value()["names"] == Json({"False", "True"}));
   CHECK(answers.encoded(answers.labels()).integers == std::vector<int32_t>{1, 0});
+  CHECK(answers.encoded(LabelSet::named(Kind::kClasses, {"true", "false"})).integers ==
+        std::vector<int32_t>{0, 1});
 }
 
 TEST_CASE("a fraction makes all labels numbers, and so does a task that says so") {

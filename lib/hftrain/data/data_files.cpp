@@ -95,11 +95,14 @@ void add_file(const std::string& path, Split split, bool image_folders, DataFile
 std::vector<std::string> paths_of_deep_pattern(const std::string& pattern) {
   const size_t slash = pattern.rfind('/', pattern.find_first_of("*?["));
   const std::string before = slash == std::string::npos ? "" : pattern.substr(0, slash + 1);
-  const std::string folder = before.empty() ? "." : before;
-  if (!is_folder(folder)) return {};
   std::vector<std::string> paths;
-  for (const std::string& path : matching_files(files_below(folder), pattern.substr(before.size())))
-    paths.push_back(before + path);
+  // As glob(3) finds it: it may begin with a `~`.
+  for (const std::string& folder : before.empty() ? std::vector<std::string>{""} : paths_of_pattern(before)) {
+    if (!folder.empty() && !is_folder(folder)) continue;
+    const RelativePaths below = files_below(folder.empty() ? "." : folder);
+    for (const std::string& path : matching_files(below, pattern.substr(before.size())))
+      paths.push_back(folder + path);
+  }
   return paths;
 }
 

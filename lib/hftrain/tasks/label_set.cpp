@@ -231,7 +231,9 @@ LabelSet LabelSet::with_small_letters() const {
 
 int32_t LabelSet::number_of(const data::Records& records, size_t row, const Value& label) const {
   const std::string name = name_of(label);
-  const auto found = numbers_.find(name);
+  auto found = numbers_.find(name);
+  // transformers writes truths into a config.json as JSON has them.
+  if (found == numbers_.end() && label.kind() == ValueKind::kBoolean) found = numbers_.find(to_lower(name));
   if (found != numbers_.end()) return found->second;
   const std::vector<std::string> shown(
       names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(std::min(names_.size(), kMostShown)));
