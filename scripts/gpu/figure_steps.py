@@ -5,6 +5,7 @@ import shutil
 from heads_and_strategies import FAMILIES, STRATEGIES
 from trial import apart
 
+PADDED = ("llama", "bert")  # grouped heads behind one another, and all beside all
 BARS = {"cuda": 1e-4, "cpu": 0.0}  # of losses beside the CPU's: four updates by other kernels, and the same ones
 
 
@@ -41,6 +42,12 @@ def precision(trial, options):
     base = trial.train("float32", *steps).figures()
     difference = apart(trial.train("bfloat16", *steps, "--bf16").figures(), base)
     trial.row("bf16", difference <= 2e-2, f"losses {difference:.1e} apart")
+    for family in PADDED:  # rows of many lengths, for which attention takes other kernels
+        name = f"bf16, padded {family}"
+        found, beside = (trial.data().padded(family, os.path.join(trial.folder, f"padded-{family}-{kind}"), *more)
+                         for kind, more in (("bf16", ["--bf16"]), ("float32", [])))
+        difference = apart(found, beside)
+        trial.row(name, difference <= 2e-2, f"losses {difference:.1e} apart")
     if not trial.on_gpu:
         return trial.skip("fp16", "it needs a GPU")
     difference = apart(trial.train("float16", *steps, "--fp16").figures(), base)

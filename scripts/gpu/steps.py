@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 from fault_steps import contexts, faults
@@ -28,14 +29,31 @@ def kernels(trial, options):
         return trial.skip("operators", "they need a GPU")
     if not program.exists():
         return trial.row("operators", False, f"{program} is not there; scripts/gpu/pack brings it")
+    for name, tag in (("operators", "[gpu]"), ("a poisoned kernel", "[.poisoned]")):
+        if not trial.has(name):
+            result = tests(trial, [program, tag])
+            trial.row(name, result.returncode == 0, outcome(result))
+    if not trial.has("memory accesses"):
+        memory_accesses(trial, program)
+
+
+def tests(trial, command):
     # Before what is there, by which the driver's own may be found.
     libraries = ":".join(filter(None, [f"{trial.tree / 'lib'}", f"{trial.tree / 'lib' / 'torch'}", os.environ.get("LD_LIBRARY_PATH")]))
-    for name, tag in (("operators", "[gpu]"), ("a poisoned kernel", "[.poisoned]")):
-        if trial.has(name):
-            continue
-        result = subprocess.run([program, tag], text=True, capture_output=True, timeout=trial.seconds_left(),
-                                env={**os.environ, "HFTRAIN_BINARY_DIR": str(trial.tree), "LD_LIBRARY_PATH": libraries})
-        trial.row(name, result.returncode == 0, outcome(result))
+    return subprocess.run(command, text=True, capture_output=True, timeout=trial.seconds_left(),
+                          env={**os.environ, "HFTRAIN_BINARY_DIR": str(trial.tree), "LD_LIBRARY_PATH": libraries})
+
+
+def memory_accesses(trial, program):
+    """Our kernels under the toolkit's own watch, where it is installed and knows the device."""
+    sanitizer = shutil.which("compute-sanitizer", path=os.environ.get("PATH", "") + ":/usr/local/cuda/bin")
+    if not sanitizer:
+        return trial.skip("memory accesses", "there is no compute-sanitizer")
+    result = tests(trial, [sanitizer, "--tool", "memcheck", "--error-exitcode", "1", program, "[kernels]"])
+    said = [line for line in (result.stdout + result.stderr).splitlines() if line.startswith("=========")]
+    if "not supported" in " ".join(said):
+        return trial.skip("memory accesses", said[-1].strip("= "))
+    trial.row("memory accesses", result.returncode == 0, said[-1].strip("= ") if said else outcome(result))
 
 
 def outcome(result):
@@ -47,4 +65,4 @@ def outcome(result):
 
 
 STEPS = {step.__name__.replace("_", "-"): step
-         for step in (machine, kernels, families, strategies, precision, going_on, memory, contexts, faults, speed, peers)}
+         for step in (machine, kernels, precision, going_on, memory, speed, peers, strategies, contexts, faults, families)}

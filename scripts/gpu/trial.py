@@ -118,6 +118,11 @@ class Data(Heads):
         self.on_cpu = on_cpu
         return self.train(family, task, output, 1, 0, "--save_strategy", "no")
 
+    def padded(self, family, output, *more):
+        """Losses by step of classified rows of many lengths, with padding before and behind them."""
+        self.on_cpu = not self.trial.on_gpu
+        return self.train(family, "classes", output, 1, 0, "--save_strategy", "no", *more)[0]
+
 
 def apart(found, expected):
     """The largest relative difference of two series of figures by step; infinite where one has other steps or no number."""

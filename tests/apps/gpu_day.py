@@ -41,7 +41,7 @@ def every_step_is_rehearsed_and_a_second_call_goes_on(_, folder):
     report = pathlib.Path(folder, "out", "report.md").read_text()
     expect("A rehearsal: no GPU was used" in report, "the page says what it is", report)
     expect("Not run" not in report and "FAILED" not in report, "every step was through", report)
-    for row in ("gpt2, tags", "vit, images", "zero3-offload", "bf16", "resumed at 6 of 12", "kill -9 of a rank", "SIGSTOP of a rank", "Ctrl-C",
+    for row in ("gpt2, tags", "vit, images", "zero3-offload", "bf16", "bf16, padded llama", "resumed at 6 of 12", "kill -9 of a rank", "SIGSTOP of a rank", "Ctrl-C",
                 "a plan beyond 80 GiB", "a plan beyond 141 GiB"):
         expect(f"| {row} | holds |" in report, f"{row} was tried", report)
     turns = re.search(r"^\| a small model: ours / the Trainer \| - \| (\d+\.\d+) \(", report, re.M)
@@ -128,11 +128,15 @@ def what_only_a_gpu_can_show_is_told_as_it_is(_, folder):
     program = pathlib.Path(folder) / "bin" / "test_gpu_kernels"
     program.write_text("#!/bin/sh\necho \"SKIPPED: looked in $LD_LIBRARY_PATH\"\necho all passed\nexit 77\n")
     program.chmod(0o755)
+    watch = pathlib.Path(folder) / "compute-sanitizer"
+    watch.write_text("#!/bin/sh\necho \"========= ERROR SUMMARY: 3 errors in ${5##*/} $6\"\nexit 1\n")
+    watch.chmod(0o755)
+    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
     os.environ["LD_LIBRARY_PATH"] = "/of/the/driver"
     trial = Trial(folder, pathlib.Path(folder), "cuda", time.monotonic() + 300)
     kernels(trial, None)
     told = f"skipped: looked in {folder}/lib:{folder}/lib/torch:/of/the/driver"
-    expect([(row["verdict"], row["figure"]) for row in trial.rows] == [("FAILED", told)] * 2, "why nothing was tried, and where was looked", trial.rows)
+    expect([(row["verdict"], row["figure"]) for row in trial.rows] == [("FAILED", told)] * 2 + [("FAILED", "ERROR SUMMARY: 3 errors in test_gpu_kernels [kernels]")], "why nothing was tried, and where was looked", trial.rows)
     mib = 1 << 20
     for held, good in ((1000, True), (1110, True), (1120, False), (940, False)):
         found, figure = as_planned(held * mib, 1000 * mib)

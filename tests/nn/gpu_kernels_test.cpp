@@ -5,33 +5,16 @@
 #include <ATen/ops/ones.h>
 
 #include "hftrain/base/error.h"
-#include "hftrain/runtime/cuda_plugin.h"
 #include "hftrain/runtime/translate.h"
+#include "nn/gpu.h"
 #include "operator_cases.h"
 #include "support/catch.h"
-#include "support/paths.h"
 #include "support/skip.h"
 
 namespace hftrain::nn {
-namespace {
-
-// Empty once the plug-in is loaded and there is a GPU; otherwise what is missing.
-const std::string& missing_for_cuda() {
-  static const std::string reason = [] {
-    try {
-      runtime::load_cuda_plugin(hftrain::testing::binary_dir() + "/lib/libhftrain_cuda.so");
-    } catch (const Error& error) {
-      return "no GPU: " + error.diagnostics().front().why;
-    }
-    return std::string();
-  }();
-  return reason;
-}
-
-}  // namespace
 
 TEST_CASE("Where nvcc compiled them the plug-in registers every kernel of the table for CUDA", "[plugin]") {
-  missing_for_cuda();  // the library is loaded before its GPU is asked for
+  testing::gpu();  // the library is loaded before its GPU is asked for
   size_t rows = 0;
   for (const ops::KernelRow& row : ops::kernel_table()) {
     if (row.device != c10::DeviceType::CUDA) continue;
@@ -45,8 +28,8 @@ TEST_CASE("Where nvcc compiled them the plug-in registers every kernel of the ta
 }
 
 TEST_CASE("The forms of every operator agree with the composition in float64, on a GPU in every dtype",
-          "[gpu]") {
-  if (!missing_for_cuda().empty()) HFTRAIN_SKIP(missing_for_cuda());
+          "[gpu][kernels]") {
+  if (testing::gpu().plugin == nullptr) HFTRAIN_SKIP(testing::gpu().missing);
   const cases::OperatorCase& each = GENERATE(from_range(cases::operator_cases()));
   const at::ScalarType dtype = GENERATE(at::kFloat, at::kBFloat16, at::kHalf, at::kDouble);
   INFO(each.name << " in " << dtype);
@@ -55,7 +38,7 @@ TEST_CASE("The forms of every operator agree with the composition in float64, on
 
 // In a process of its own: the device is of no use to it afterwards.
 TEST_CASE("A kernel that reads outside its memory ends as an error of the device", "[.poisoned]") {
-  if (!missing_for_cuda().empty()) HFTRAIN_SKIP(missing_for_cuda());
+  if (testing::gpu().plugin == nullptr) HFTRAIN_SKIP(testing::gpu().missing);
   const at::Tensor table = at::ones({4, 2}, at::TensorOptions().device(at::Device(at::kCUDA, 0)));
   const at::Tensor outside =
       at::full({3}, int64_t{1} << 20, at::TensorOptions(table.device()).dtype(at::kLong));

@@ -228,6 +228,22 @@ TEST_CASE("keys that are repeated for each head of queries count on a GPU where 
   CHECK(saved("4cores-64GiB", {}) == blocks * tokens * (queries - keys) * 3 * 4);
 }
 
+TEST_CASE("a mask that the blocks of a decoder share counts once on a GPU, and for each window") {
+  const auto activations = [](const std::string& machines, const std::string& overrides) {
+    Case run = on(machines, {"--bf16"});
+    enlarge(run, "mistral",
+            "hidden_size=64,intermediate_size=64,num_hidden_layers=3,num_attention_heads=8,head_dim=8,"
+            "num_key_value_heads=8,max_position_embeddings=64,vocab_size=100," +
+                overrides);
+    return run.plan().memory_per_rank.activations;
+  };
+  const auto more = [&](const std::string& machines) {
+    return activations(machines, "sliding_window=16") - activations(machines, "sliding_window=64");
+  };
+  CHECK(more("1xH100-80GB") == 64 * 64 * 2);
+  CHECK(more("4cores-64GiB") == 0);
+}
+
 TEST_CASE("activations that are expected to take far more than there is are a mistake of the plan") {
   Case run = on("1xT4", {"--per_device_train_batch_size", "4000000"});
   const Error error = error_on(run);

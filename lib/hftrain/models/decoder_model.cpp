@@ -24,8 +24,8 @@ int64_t own_parameters(const architectures::ParameterTable& table) {
                        [](const architectures::ParameterSpec& spec) { return spec.head; });
 }
 
-// Nothing sees what comes behind it: padding behind the rows of a language model hides nothing from its tokens, and
-// attention without a mask has a kernel of its own.
+// Nothing sees what comes behind it: padding behind a row hides nothing from its tokens, and attention without a mask has a kernel
+// of its own. What then comes out at padded places is looked at by answers alone, which score every place of a row.
 bool only_behind(const at::Tensor& mask) {
   const int64_t length = mask.size(1);
   return length < 2 || (mask.narrow(1, 1, length - 1) <= mask.narrow(1, 0, length - 1)).all().item<bool>();
@@ -92,20 +92,23 @@ HeadOutput DecoderModel::head(nn::Parameters parameters, const at::Tensor& x,
 }
 
 DecoderPlaces DecoderModel::places_of(const Batch& batch) const {
-  if (cache() != nullptr) return {cache()->padding(), cache()->positions(), {}};
-  DecoderPlaces places{batch.attention_mask, batch.position_ids, {}};
-  const bool language = architecture().head() == Head::kCausalLm;
+  const auto masks = batch.input_ids.is_cpu() ? nullptr : std::make_shared<nn::SharedMasks>();
+  if (cache() != nullptr) return {cache()->padding(), cache()->positions(), {}, masks};
+  DecoderPlaces places{batch.attention_mask, batch.position_ids, {}, masks};
+  const Head head = architecture().head();
   const Batch& seen = on_host(batch);
-  if (language && places.padding.defined() && only_behind(seen.attention_mask)) places.padding = at::Tensor();
+  const bool looks_at_padding = head == Head::kQuestionAnswering;
+  if (!looks_at_padding && places.padding.defined() && only_behind(seen.attention_mask))
+    places.padding = at::Tensor();
   if (!places.positions.defined()) return places;
-  if (!language || places.padding.defined())
+  if (head != Head::kCausalLm || places.padding.defined())
     throw Error(ExitCode::kInternal, "documents in a row are of language models, with padding behind them");
   places.documents = documents_at(seen.position_ids);
   return places;
 }
 
 Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) {
-  refuse_columns(batch, kNotTaken);
+  check_columns(batch, kNotTaken);
   prepare(past() + batch.input_ids.size(1));
   const auto placed = std::make_shared<const DecoderPlaces>(places_of(batch));
   Tensors x = run(runner, units().front(), {batch.input_ids},

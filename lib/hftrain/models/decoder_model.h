@@ -13,6 +13,12 @@ struct DecoderPlaces {
   at::Tensor positions;  // [B, T] int64; undefined: one after another, behind what was read before
   std::vector<int64_t>
       documents;  // lengths of those in the rows, one row after another; empty: each row is one
+  std::shared_ptr<nn::SharedMasks> masks;  // of the blocks of this pass; null on a CPU
+
+  // What a block's attention is given of them.
+  nn::AttentionMask attention_mask() const {
+    return {.causal = true, .padding = padding, .documents = documents, .shared = masks};
+  }
 };
 
 // The families give the maths of their units. Each gets the unit's parameters, already in the compute dtype,

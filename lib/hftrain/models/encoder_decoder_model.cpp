@@ -110,7 +110,7 @@ at::Tensor EncoderDecoderModel::encode(const Batch& batch, nn::UnitRunner& runne
 }
 
 Output EncoderDecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) {
-  refuse_columns(batch, kNotTakenByStacks);
+  check_columns(batch, kNotTakenByStacks);
   const auto encoder_units = static_cast<size_t>(encoder_layers_);
   const bool goes_on = past() > 0;  // with a text whose source has been read
   at::Tensor x = goes_on ? at::Tensor() : encode(batch, runner);

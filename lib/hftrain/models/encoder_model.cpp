@@ -132,9 +132,9 @@ HeadOutput EncoderModel::head(nn::Parameters p, const at::Tensor& x) const {
 
 Output EncoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) {
   if (config_.token_types > 0) {
-    refuse_columns(batch, kNotRead);
+    check_columns(batch, kNotRead);
   } else {
-    refuse_columns(batch, kNotReadWithoutTypes);
+    check_columns(batch, kNotReadWithoutTypes);
   }
   Tensors x = run(runner, units().front(), {batch.input_ids, batch.token_type_ids, batch.position_ids},
                   [this](nn::Parameters parameters, at::TensorList in) {

@@ -33,7 +33,7 @@ at::Tensor Gpt2Model::attention(int64_t layer, const at::Tensor& qkv, const Deco
   if (config_.scale_attn_weights) attention.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
   if (config_.scale_attn_by_inverse_layer_idx) attention.scale /= static_cast<double>(layer + 1);
   return attend_back(layer, split.select(2, 0), split.select(2, 1), split.select(2, 2),
-                     {.causal = true, .padding = places.padding, .documents = places.documents}, attention);
+                     places.attention_mask(), attention);
 }
 
 at::Tensor Gpt2Model::project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,

@@ -90,8 +90,7 @@ at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const 
       attention_options(1.0 / std::sqrt(static_cast<double>(config_.head_dim)), config_.attention_dropout,
                         config_.sliding_window[static_cast<size_t>(layer)]);
   return attend_back(layer, heads(projected[0], p.query_norm, places),
-                     heads(projected[1], p.key_norm, places), value,
-                     {.causal = true, .padding = places.padding, .documents = places.documents}, attention);
+                     heads(projected[1], p.key_norm, places), value, places.attention_mask(), attention);
 }
 
 at::Tensor LlamaModel::block(int64_t layer, nn::Parameters parameters, const at::Tensor& x,

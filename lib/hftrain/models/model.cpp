@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/aminmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 
@@ -45,6 +46,17 @@ std::vector<nn::Unit> units_of(const architectures::ParameterTable& table) {
 double constant_of(const architectures::Init& init) {
   if (init.kind == architectures::InitKind::kConstant) return init.std;
   return init.kind == architectures::InitKind::kOnes ? 1 : 0;
+}
+
+void require_tokens(const at::Tensor& ids, int64_t vocabulary) {
+  if (!ids.defined() || !ids.is_cpu() || ids.numel() == 0) return;
+  const auto [lowest, highest] = at::aminmax(ids);
+  const int64_t low = lowest.item<int64_t>(), high = highest.item<int64_t>();
+  if (low >= 0 && high < vocabulary) return;
+  throw Error(ExitCode::kData, "token " + std::to_string(low < 0 ? low : high) + " is out of range")
+      .why("the model's vocabulary has " + std::to_string(vocabulary) + " entries: tokens are 0 to " +
+           std::to_string(vocabulary - 1))
+      .hint("use the tokenizer, or the prepared tokens, that belong to the model");
 }
 
 }  // namespace
@@ -116,13 +128,15 @@ std::vector<at::Tensor> Model::run(nn::UnitRunner& runner, const nn::Unit& unit,
                     });
 }
 
-void Model::refuse_columns(const Batch& batch, std::span<at::Tensor Batch::*const> not_taken) const {
+void Model::check_columns(const Batch& batch, std::span<at::Tensor Batch::*const> not_taken) const {
   for (const BatchColumn& column : kBatchColumns) {
     const bool taken = std::find(not_taken.begin(), not_taken.end(), column.member) == not_taken.end();
     if (!taken && (batch.*column.member).defined())
       throw Error(ExitCode::kInternal,
                   architecture().model_type() + " takes no column " + std::string(column.name));
   }
+  require_tokens(on_host(batch).input_ids, architecture().vocab_size());
+  require_tokens(on_host(batch).decoder_input_ids, architecture().vocab_size());
 }
 
 // The rows are cast, not the table.

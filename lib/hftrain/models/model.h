@@ -90,8 +90,9 @@ class Model {
   // Hands the unit to the runner; `maths` gets its parameters in the compute dtype.
   std::vector<at::Tensor> run(nn::UnitRunner& runner, const nn::Unit& unit, at::TensorList inputs,
                               const UnitMaths& maths) const;
-  // A column that is passed over would be a batch trained wrongly: an internal Error names it.
-  void refuse_columns(const Batch& batch, std::span<at::Tensor Batch::*const> not_taken) const;
+  // A column that is passed over would be a batch trained wrongly: an internal Error names it. A token beyond the vocabulary, where
+  // the host can see it, is an Error (exit code 4): on a device it is an assertion of a kernel, after which the process can do nothing.
+  void check_columns(const Batch& batch, std::span<at::Tensor Batch::*const> not_taken) const;
   // embed_tokens, times `scale` rounded to the compute dtype, plus NEFTune noise. The row `padding`, where one is
   // named, gets no gradient.
   at::Tensor token_embedding(const nn::Parameter& table, const at::Tensor& ids,

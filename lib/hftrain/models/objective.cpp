@@ -194,8 +194,20 @@ Objective best_ids_only() {
   };
 }
 
+// On a device a label that there is no output for is an assertion of a kernel, after which the process can do nothing more: the host
+// looks at its own copy before. On the CPU the loss itself does.
+void require_labels_on_device(const architectures::Architecture& architecture, const Batch& batch) {
+  const at::Tensor& seen = on_host(batch).labels;
+  if (batch.labels.is_cpu() || !at::isIntegralType(seen.scalar_type(), /*includeBool=*/false)) return;
+  const bool classes = architecture.head() == Head::kSequenceClassification ||
+                       architecture.head() == Head::kImageClassification;
+  if (classes && problem_of(architecture.labels(), seen) != ProblemType::kSingleLabel) return;
+  nn::require_targets_in_range(seen.reshape({-1}), architecture.outputs());
+}
+
 Objective loss_objective(const architectures::Architecture& architecture, const Batch& batch,
                          const LossRequest& request) {
+  if (architecture.head() != Head::kQuestionAnswering) require_labels_on_device(architecture, batch);
   switch (architecture.head()) {
     case Head::kCausalLm:
       // Blocks of text are their own labels, and all of them count; of instructions many do not.

@@ -104,7 +104,7 @@ void VitModel::check(const Batch& batch) const {
                                     &Batch::token_type_ids,    &Batch::position_ids,
                                     &Batch::decoder_input_ids, &Batch::decoder_attention_mask,
                                     &Batch::start_positions,   &Batch::end_positions};
-  refuse_columns(batch, kNotTaken);
+  check_columns(batch, kNotTaken);
   const at::Tensor& pixels = batch.pixel_values;
   if (pixels.size(1) == config_.num_channels && pixels.size(2) == config_.image_height &&
       pixels.size(3) == config_.image_width)

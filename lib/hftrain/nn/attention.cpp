@@ -135,6 +135,22 @@ at::Tensor attention_by_documents(const at::Tensor& query, const at::Tensor& key
   return at::cat(parts, 1).view({query.size(0), query.size(1), -1});
 }
 
+// What hides keys from queries, and what is added to their scores; nothing where neither does.
+std::optional<at::Tensor> given_scores(const at::Tensor& query, const AttentionMask& mask, at::Tensor seen,
+                                       const std::optional<Order>& order) {
+  if (mask.shared && !mask.bias.defined() && (seen.defined() || order)) {
+    const at::Tensor padding = seen.defined() ? mask.padding : at::Tensor();
+    return mask.shared->get(padding, order, query.scalar_type(), query.device());
+  }
+  if (order) {
+    const at::Tensor behind = order_mask(*order, query.device());
+    seen = seen.defined() ? seen.logical_and(behind) : behind;
+  }
+  if (!mask.bias.defined()) return seen.defined() ? std::optional(seen) : std::nullopt;
+  const at::Tensor bias = mask.bias.to(query.scalar_type());
+  return seen.defined() ? at::where(seen, bias, least_number(bias.scalar_type())) : bias;
+}
+
 cpu::HeadsView heads_view(const at::Tensor& x) {
   return {x.const_data_ptr<float>(), x.stride(0), x.stride(1), x.stride(2)};
 }
@@ -218,23 +234,14 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
   if (mask.past > 0 && query.size(1) > 1) return attend_one_by_one(query, key, value, mask, options);
   const int64_t batch = query.size(0), queries = query.size(1), keys = key.size(1);
   const bool cut = mask.causal && options.window && *options.window < keys;
-  at::Tensor seen = visible_keys(mask.padding);
+  const at::Tensor seen = visible_keys(mask.padding);
   // One query behind all keys, as a text's next token is, may see them all.
   const bool ordered = mask.causal && (cut || queries > 1 || mask.past == 0);
   // The fused kernels know `causal` by a flag and take no mask beside it.
   const bool flag = ordered && !cut && mask.past == 0 && !seen.defined() && !mask.bias.defined();
-  if (ordered && !flag) {
-    const at::Tensor order =
-        order_mask({queries, keys, mask.past, cut ? options.window : std::nullopt}, query.device());
-    seen = seen.defined() ? seen.logical_and(order) : order;
-  }
-  std::optional<at::Tensor> given;
-  if (mask.bias.defined()) {
-    const at::Tensor bias = mask.bias.to(query.scalar_type());
-    given = seen.defined() ? at::where(seen, bias, least_number(bias.scalar_type())) : bias;
-  } else if (seen.defined()) {
-    given = seen;
-  }
+  std::optional<Order> order;
+  if (ordered && !flag) order = Order{queries, keys, mask.past, cut ? options.window : std::nullopt};
+  const std::optional<at::Tensor> given = given_scores(query, mask, seen, order);
   const Operands operands{query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), given, flag};
   // On the CPU ATen takes this form for a bias that requires a gradient and the fused one for others.
   const bool composed = mask.bias_learns && given && query.is_cpu();

@@ -4,10 +4,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "hftrain/nn/kernels.h"
+#include "hftrain/nn/shared_masks.h"
 
 namespace hftrain::nn {
 
@@ -33,6 +35,8 @@ struct AttentionMask {
   // Whether the bias will need a gradient, though this pass may record none: one that is repeated in the backward pass
   // then computes the same bits both times.
   bool bias_learns = false;
+  // On a GPU: what the layers of this pass share of their masks. Null: each makes its own.
+  std::shared_ptr<SharedMasks> shared = {};
 };
 
 // query [B, T, H, d], key and value [B, S, K, d] with H a multiple of K: key head j serves the H/K

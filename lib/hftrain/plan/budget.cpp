@@ -134,6 +134,24 @@ bool trains_last_matrix(const architectures::Architecture& architecture, const R
   return true;
 }
 
+// Masks of a decoder's attention on a GPU, of which the blocks of a window share one (nn/shared_masks.h): for each row where
+// padding stands before tokens or is looked at (models/decoder_model.cpp), else for all. A CPU's hold a byte a place, and are few.
+int64_t mask_bytes(const architectures::Architecture& architecture, const RunPlan& plan,
+                   const StackTokens& input) {
+  if (!on_gpu(plan.ranks)) return 0;
+  const bool answers = architecture.head() == architectures::Head::kQuestionAnswering;
+  const bool padded = !plan.data.padding.columns.empty() && (plan.data.padding.on_left || answers);
+  const int64_t kept = (input.row + 7) / 8 * 8 * bytes_of(plan.precision.compute);
+  int64_t bytes = 0;
+  for (const std::optional<int64_t>& window : architecture.causal_windows()) {
+    if (padded)
+      bytes += input.all * kept;
+    else if (window && *window < input.row)
+      bytes += input.row * kept;
+  }
+  return bytes;
+}
+
 int64_t activation_bytes(const architectures::Architecture& architecture, const RunPlan& plan, bool wide) {
   const int64_t split = plan.data.split_batches ? plan.ranks.world_size : 1;
   const auto tokens_of = [&](int64_t length) {
@@ -163,7 +181,7 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
       (trains_last ? outputs * width * bytes_of_head_gradient(architecture, plan, last->all) : 0);
   // For products of smaller types oneDNN copies a matrix first.
   const int64_t packed = on_gpu(plan.ranks) || item == kFullPrecision ? 0 : outputs * width * item;
-  return blocks + backward + ends + handed_on + packed +
+  return blocks + backward + ends + handed_on + packed + mask_bytes(architecture, plan, input) +
          rows_of_logits(architecture, plan, last->all) * outputs * bytes_of_logit(architecture, plan);
 }
 

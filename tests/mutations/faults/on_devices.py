@@ -40,3 +40,24 @@ fault("two stars in a pattern of data files are one",
       "lib/hftrain/data/data_files.cpp", '.find("/**/") != std::string::npos', '.find("/**/") == 0',
       tests=["data: two stars in a pattern stand for any number of folders"],
       says=r"read_rows")
+
+fault("layers with a window get the mask of layers without one",
+      "lib/hftrain/nn/shared_masks.cpp", "each.order == order && each.dtype", "each.dtype",
+      tests=["nn: layers of one order share a mask whose rows begin where kernels want them"],
+      says=r"equal\(first")
+
+fault("the mask that a decoder's blocks share is in no plan",
+      "lib/hftrain/plan/budget.cpp", "+ mask_bytes(architecture, plan, input) +", "+",
+      tests=["plan: a mask that the blocks of a decoder share counts once on a GPU, and for each window"],
+      says=r"64 \* 64 \* 2")
+
+fault("a token beyond the vocabulary is left to the embedding's kernel",
+      "lib/hftrain/models/model.cpp", "if (low >= 0 && high < vocabulary) return;", "if (vocabulary > 0) return;",
+      tests=["models: a token beyond the vocabulary is told by its number, before the embeddings see it"],
+      says=r"is out of range")
+
+fault("a label beyond the outputs is left to a device's kernel",
+      "lib/hftrain/models/objective.cpp", "nn::require_targets_in_range(seen.reshape({-1}), architecture.outputs());",
+      "static_cast<void>(seen);",
+      tests=["models: a label that a device would stumble over is told by the host"],
+      says=r"label 3 is out of range")
