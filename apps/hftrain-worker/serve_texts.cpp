@@ -22,6 +22,7 @@
 #include "hftrain/models/text_model.h"
 #include "hftrain/nn/quantised_matrices.h"
 #include "hftrain/parallel/replicated_strategy.h"
+#include "hftrain/runtime/failed_device.h"
 #include "hftrain/runtime/translate.h"
 #include "hftrain/runtime/worker_context.h"
 #include "hftrain/tokenizer/tokenizer.h"
@@ -229,6 +230,7 @@ void serve(RequestLines& lines, FileDescriptor& control) {
       runtime::translate_exceptions(
           [&] { service.answer(generation::decode_request(parse_json(*line, "a request"))); });
     } catch (const Error& error) {
+      if (error.code() == ExitCode::kEnvironment) throw;  // a device that failed answers nobody any more
       service.tell(failure("refused", with_hint(error)));
     }
   }
@@ -239,10 +241,20 @@ void serve(RequestLines& lines, FileDescriptor& control) {
 ExitCode serve_texts(const Options& options) {
   FileDescriptor control(options.control_fd);
   RequestLines lines(options.requests_fd);
+  const auto tell = [&](const Error& error) {
+    write_all(control.get(), generation::line_of(failure("failed", with_hint(error))), "the front program");
+  };
+  const runtime::FailedDeviceReport of_device([&](const Error& error) {
+    try {
+      tell(error);
+    } catch (const Error&) {  // nobody listens
+    }
+    ::_exit(static_cast<int>(error.code()));
+  });
   try {
     runtime::translate_exceptions([&] { serve(lines, control); });
   } catch (const Error& error) {
-    write_all(control.get(), generation::line_of(failure("failed", with_hint(error))), "the front program");
+    tell(error);
     return error.code();
   }
   return ExitCode::kDone;
