@@ -19,7 +19,8 @@ namespace {
 
 std::optional<plan::SplitFacts> facts_of_split(const std::optional<data::PreparedSplit>& split) {
   if (!split) return std::nullopt;
-  return plan::SplitFacts{split->cache_path, split->samples, split->tokens, split->exact, split->columns};
+  return plan::SplitFacts{split->cache_path, split->samples, split->tokens,
+                          split->exact,      split->columns, split->largest_token_id};
 }
 
 std::string describe(const data::PreparedData& prepared) {
@@ -135,7 +136,8 @@ plan::DataFacts facts_of(const data::PreparedData& prepared) {
           prepared.facts,
           facts_of_split(prepared.validation_mismatched),
           facts_of_split(prepared.test_mismatched),
-          prepared.stream};
+          prepared.stream,
+          prepared.training_key};
 }
 
 std::map<std::string, std::string> paths_of(const data::PreparedData& prepared) {

@@ -104,7 +104,7 @@ ResumeDecision resume_from_newest(const Inputs& inputs, const OutputState& state
 std::vector<std::string> differences(const storage::Manifest& manifest, const plan::RunPlan& plan) {
   Json saved = manifest.identity, present = plan::run_identity(plan);
   if (plan.data.train && !plan.data.train->exact && !plan.data.stream)
-    present.erase("data");  // known only when prepared
+    for (const char* known : {"data", "training_data"}) present.erase(known);  // only when prepared
   return plan::identity_differences(saved, present);
 }
 
@@ -115,6 +115,16 @@ void refuse_another_run(const Inputs& inputs, const storage::Manifest& manifest,
       .where(inputs.parsed.origins.describe("output_dir"))
       .why("its checkpoint at step " + std::to_string(manifest.step) + " differs in " + join(different, "; "))
       .hint(kWaysOut);
+}
+
+// Asked before the data are prepared, where they lie in the cache, and once they are.
+void note_other_evaluation(const storage::Manifest& manifest, const plan::RunPlan& plan,
+                           ResumeDecision& decision) {
+  const std::string note =
+      "note: it was evaluated on other data before; what it found best so far is by those";
+  if (decision.notices.back() != note &&
+      plan::evaluated_otherwise(manifest.identity, plan::run_identity(plan)))
+    decision.notices.push_back(note);
 }
 
 // The folder already holds checkpoints and the user said nothing about them.
@@ -129,6 +139,7 @@ ResumeDecision continue_or_refuse(const Inputs& inputs, const OutputState& state
   ResumeDecision decision = resume_from_newest(inputs, state);
   decision.same_run = true;
   decision.notices.back() += ", the newest of this run (--overwrite_output_dir starts anew)";
+  note_other_evaluation(*state.manifest, plan, decision);
   return decision;
 }
 
@@ -322,8 +333,11 @@ void check_same_checkpoint(const std::string& own, const std::string& first) {
 
 }  // namespace
 
-void check_same_data(const Inputs& inputs, const plan::RunPlan& plan, const ResumeDecision& decision) {
-  if (decision.same_run) refuse_another_run(inputs, storage::read_manifest(decision.from), plan);
+void check_same_data(const Inputs& inputs, const plan::RunPlan& plan, ResumeDecision& decision) {
+  if (!decision.same_run) return;
+  const storage::Manifest manifest = storage::read_manifest(decision.from);
+  refuse_another_run(inputs, manifest, plan);
+  note_other_evaluation(manifest, plan, decision);
 }
 
 OutputFolder::OutputFolder(const Inputs& inputs, std::function<void(const std::string&)> tell)

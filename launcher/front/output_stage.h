@@ -27,8 +27,9 @@ struct ResumeDecision {
 // used.
 ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan);
 
-// What decide_resume could not compare of the run that is there, once the data are prepared. Error(kUsage).
-void check_same_data(const Inputs& inputs, const plan::RunPlan& plan, const ResumeDecision& decision);
+// What decide_resume could not compare of the run that is there, once the data are prepared. Error(kUsage). Other data to be
+// evaluated on are a further notice.
+void check_same_data(const Inputs& inputs, const plan::RunPlan& plan, ResumeDecision& decision);
 
 // The output folder as this run's own: locked, and cleared of what dead saves left. Until begin() it is as it was; where
 // the run ends before, the lock goes, and so do folders that were made for it. Where it ends before keep(), an old run that

@@ -148,6 +148,20 @@ def a_stop_before_ranks_begin_moves_the_old_run_back(fixture, folder):
     expect_as_it_was(output, before)
 
 
+def other_evaluation_data_do_not_make_another_run(fixture, folder):
+    output, other = os.path.join(folder, "out"), os.path.join(folder, "other.txt")
+    with open(other, "w") as file:
+        file.write("the quick brown fox jumps over the lazy dog\n" * 200)
+    run = lambda steps, *more: fixture.call(*fixture.flags(output, "--max_steps", steps, "--save_steps", 2, *more, ranks=1))
+    run(2)
+    for steps, more in ((4, ["--do_eval", "--validation_file", other]), (6, ["--do_eval", "--validation_file", other, "--max_eval_samples", 3])):
+        went_on = run(steps, *more).stderr
+        expect(f"at step {steps - 2}, the newest of this run" in went_on, "the run goes on", went_on)
+        expect("evaluated on other data before" in went_on, "what is best by other data is told", went_on)
+    expect("evaluated on other data" not in run(8, *more).stderr, "not by the same", more)
+    refused(fixture, 2, "training_data", *fixture.flags(output, "--max_steps", 10, "--train_file", other, ranks=1))
+
+
 def a_port_that_is_not_there_moves_the_old_run_back(fixture, folder):
     output = os.path.join(folder, "out")
     flags = fixture.flags(output, "--max_steps", 2, "--save_steps", 2, ranks=1)
@@ -162,7 +176,7 @@ def a_port_that_is_not_there_moves_the_old_run_back(fixture, folder):
 
 
 SCENARIOS = [a_run_that_never_began_leaves_nothing, the_folder_is_looked_at_before_the_data_are_prepared,
-             what_a_run_goes_on_from_is_what_was_meant,
+             what_a_run_goes_on_from_is_what_was_meant, other_evaluation_data_do_not_make_another_run,
              a_stop_before_ranks_begin_moves_the_old_run_back, a_port_that_is_not_there_moves_the_old_run_back]
 
 if __name__ == "__main__":

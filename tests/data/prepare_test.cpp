@@ -261,6 +261,25 @@ TEST_CASE("The same content under another name is found again") {
   CHECK(find_prepared(request));
 }
 
+TEST_CASE("What a run learns from has a key of its own, whatever it is evaluated on") {
+  PrepareFixture fixture;
+  const std::string alone = fixture.prepare(fixture.request()).training_key;
+  CHECK_FALSE(alone.empty());
+  PrepareRequest judged = fixture.request();
+  judged.validation_files = fixture.request().train_files;
+  CHECK(fixture.prepare(judged).training_key == alone);
+  CHECK(find_prepared(judged)->training_key == alone);
+  PrepareRequest held_out = fixture.request();
+  held_out.hold_out_percent = 50;
+  CHECK(fixture.prepare(held_out).training_key != alone);
+  PrepareRequest fewer = fixture.request();
+  fewer.max_train_samples = 2;
+  CHECK(fixture.prepare(fewer).training_key != alone);
+  PrepareRequest none = judged;
+  none.train_files.clear();
+  CHECK(fixture.prepare(none).training_key.empty());
+}
+
 TEST_CASE("A damaged entry is not found, and is made again with a notice") {
   PrepareFixture fixture;
   std::string notice;

@@ -34,6 +34,24 @@ TEST_CASE("another seed, model or text is another run, and the difference is nam
   CHECK(identity_differences(saved, run_identity(data)).at(0) == "data: \"abc123\" there, \"def456\" here");
 }
 
+TEST_CASE("a run that is evaluated on other data is the same run, and one that learns from others is not") {
+  RunPlan before = example(), evaluated = example(), taught = example();
+  before.data.training_key = evaluated.data.training_key = "aaa";
+  taught.data.training_key = "bbb";
+  evaluated.data.train->cache_path = taught.data.train->cache_path = "/cache/tokens/def456/train";
+  const Json saved = run_identity(before);
+  CHECK(identity_differences(saved, run_identity(evaluated)).empty());
+  CHECK(evaluated_otherwise(saved, run_identity(evaluated)));
+  CHECK_FALSE(evaluated_otherwise(saved, saved));
+  CHECK(identity_differences(saved, run_identity(taught)) ==
+        std::vector<std::string>{"training_data: \"aaa\" there, \"bbb\" here"});
+  CHECK_FALSE(evaluated_otherwise(saved, run_identity(taught)));
+  Json older = saved;  // which knows the hash of all data alone
+  older.erase("training_data");
+  CHECK(identity_differences(older, run_identity(before)).empty());
+  CHECK(identity_differences(older, run_identity(evaluated)).size() == 1);
+}
+
 TEST_CASE("an adapter's modules in another order are the same") {
   RunPlan one = example(), other = example(), third = example();
   for (RunPlan* plan : {&one, &other, &third}) plan->model.adapter.emplace();

@@ -289,6 +289,10 @@ TEST_CASE("from scratch the tokenizer must be named, unless all data are tokens 
   const ModelFacts facts = load_model_facts(arguments, {});
   CHECK(facts.source_folder.empty());
   CHECK(facts.tokenizer_folder.empty());
+  TemporaryDirectory folder;
+  write_file_atomically(folder / "pair.idx", "");
+  arguments.data.train_file = {folder / "pair"};
+  CHECK(load_model_facts(arguments, {}).tokenizer_folder.empty());
   arguments.data.validation_file = {"a.txt"};
   CHECK(contains(error_of(arguments).render(), "there is no tokenizer"));
 }

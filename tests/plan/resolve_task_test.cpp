@@ -463,6 +463,33 @@ TEST_CASE("TRL's words for the loss and for offload act in the plan of instructi
   CHECK(plan_with({"--loss_type", "dft"}).optimizer.loss_by_probability);
 }
 
+TEST_CASE("data with a token that the model does not know are refused before the run") {
+  Case run({}, machine(1));
+  const int64_t vocabulary = run.model.architecture->vocab_size();
+  run.data.train->largest_token_id = vocabulary - 1;
+  CHECK(run.error().code() == ExitCode::kDone);
+  run.data.train->largest_token_id = vocabulary;
+  CHECK(run.error().code() == ExitCode::kData);
+  CHECK(contains(run.error().render(), "token " + std::to_string(vocabulary)));
+}
+
+TEST_CASE("the default length of instruction data ends where a model's learned positions do") {
+  const auto with = [](const std::vector<std::string>& more) {
+    std::vector<std::string> flags = {"--task", "sft"};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return Case(flags, machine(1));
+  };
+  const int64_t positions = with({}).model.architecture->max_positions();
+  REQUIRE(positions < 1024);
+  REQUIRE(with({}).model.architecture->learned_positions());
+  CHECK(with({}).plan().data.block_size == positions);
+  CHECK(contains(with({}).notes(),
+                 "samples of at most " + std::to_string(positions) + " tokens, not the 1024"));
+  CHECK(with({"--max_length", "8"}).plan().data.block_size == 8);
+  CHECK(contains(with({"--max_length", "1024"}).error().render(), "longer than the model's"));
+  CHECK(with({"--resize_position_embeddings"}).plan().data.block_size == 1024);
+}
+
 TEST_CASE("no generation_config.json is promised for a model that generates nothing") {
   CHECK(contains(ClassificationCase().notes(), "the saved config.json gets the tokenizer's"));
 }

@@ -46,6 +46,11 @@ std::vector<std::string> expand(const std::string& pattern) {
   return paths;
 }
 
+bool names_token_file(const std::string& path) {
+  const fs::path ending = fs::path(path).extension();
+  return ending == ".bin" || ending == ".idx" || (!path_exists(path) && path_exists(path + ".idx"));
+}
+
 // The prefix of the token file that `path` stands for; nothing when it is none.
 std::optional<std::string> token_prefix(const std::string& path, Split split) {
   if (is_folder(path)) {
@@ -62,11 +67,9 @@ std::optional<std::string> token_prefix(const std::string& path, Split split) {
         .why(std::string("there is no ") + split_name(split) + ".idx in it")
         .hint("prepare it again with files of that split");
   }
-  const fs::path name(path);
-  if (name.extension() == ".bin" || name.extension() == ".idx")
-    return fs::path(path).replace_extension().string();
-  if (!path_exists(path) && path_exists(path + ".idx")) return path;
-  return std::nullopt;
+  if (!names_token_file(path)) return std::nullopt;
+  const fs::path ending = fs::path(path).extension();
+  return ending == ".bin" || ending == ".idx" ? fs::path(path).replace_extension().string() : path;
 }
 
 bool is_image_folder(const std::string& path) {
@@ -164,6 +167,10 @@ uint64_t bytes_of(const DataFiles& files) {
   for (const std::string& prefix : files.token_prefixes)
     total += bytes_of_file(prefix + ".idx") + bytes_of_file(prefix + ".bin");
   return total;
+}
+
+bool names_token_files(const std::vector<std::string>& patterns) {
+  return std::ranges::all_of(patterns, names_token_file);
 }
 
 DataFiles find_data_files(const std::vector<std::string>& patterns, Split split, bool image_folders) {

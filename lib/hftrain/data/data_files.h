@@ -32,6 +32,9 @@ uint64_t bytes_of(const DataFiles& files);
 // What a glob (*, ?, []) names, sorted by bytes; a path that exists is taken as it is. Empty: nothing is there.
 std::vector<std::string> paths_of_pattern(const std::string& pattern);
 
+// Whether all that the patterns name are token files, by their names alone: nothing of it has to exist.
+bool names_token_files(const std::vector<std::string>& patterns);
+
 // Expands globs and finds the format of every file by its name. A folder written by prepare() stands for its token
 // file of `split`. Nothing found, an unknown extension, or text beside token files: Error (exit code 4 or 2) naming the
 // pattern or the file.

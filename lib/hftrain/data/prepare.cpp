@@ -42,6 +42,12 @@ std::optional<PreparedData> find_made(const TokenCache& cache, const std::string
   return with_named_files(std::move(*found), splits);
 }
 
+std::optional<PreparedData> with_training_key(std::optional<PreparedData> data, const PrepareRequest& request,
+                                              const std::vector<SplitRequest>& splits) {
+  if (data) data->training_key = training_key_of(request, splits);
+  return data;
+}
+
 void warn_of_entry(const TokenCache& cache, const std::string& key, const Logger& logger) {
   const std::optional<std::string> lost = cache.lost_file(key);
   logger.warning("the token cache " + cache.folder_of(key) + (lost ? " has lost " + *lost : " is damaged") +
@@ -91,7 +97,8 @@ std::optional<PreparedData> find_prepared(const PrepareRequest& request) {
   if (splits.empty()) return PreparedData{};
   if (has_text(request, splits) && request.tokenizer_folder.empty())
     return std::nullopt;  // of a plan without a tokenizer
-  return find_made(TokenCache(request.cache_folder), key_of(request, splits), splits);
+  return with_training_key(find_made(TokenCache(request.cache_folder), key_of(request, splits), splits),
+                           request, splits);
 }
 
 std::optional<PreparedData> prepare(const PrepareRequest& request, const TokenizerLoader& load_tokenizer,
@@ -104,11 +111,12 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
   const TokenCache cache(request.cache_folder);
   if (!request.overwrite_cache) {
     auto found = find_made(cache, key, splits);
-    if (found && TokenCache::hold(*found)) return found;
+    if (found && TokenCache::hold(*found)) return with_training_key(std::move(found), request, splits);
     if (!found && path_exists(cache.folder_of(key))) warn_of_entry(cache, key, observer.logger);
   }
   try {
-    return make_entry(request, splits, key, cache, load_tokenizer, observer);
+    return with_training_key(make_entry(request, splits, key, cache, load_tokenizer, observer), request,
+                             splits);
   } catch (const Error& error) {
     if (error.code() != ExitCode::kDisk) throw;
     throw with_cache_variables(error);

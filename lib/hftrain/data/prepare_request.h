@@ -59,7 +59,8 @@ struct PreparedData {
   std::optional<PreparedSplit> validation_mismatched, test_mismatched;
   std::string folder;  // of the cache entry; may be given as --train_file of a later run
   bool from_cache = false;
-  Json facts;                        // what the recipe's survey found
+  std::string training_key;  // a hash of what the training samples are made of; empty where it is not known
+  Json facts;                // what the recipe's survey found
   std::optional<StreamSpec> stream;  // of training rows that nobody prepared
   // What prepare() returns is in use for as long as this lives; of find_prepared() it is empty.
   std::vector<std::shared_ptr<const CacheUse>> held;

@@ -74,6 +74,13 @@ std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest
   return hash_bytes(dump_json(key, -1));
 }
 
+std::string training_key_of(const PrepareRequest& request, const std::vector<SplitRequest>& splits) {
+  for (const SplitRequest& split : splits) {
+    if (name_of(split) == split_name(Split::kTrain)) return key_of(request, {split});
+  }
+  return "";
+}
+
 Json made_from(const PrepareRequest& request, const std::vector<SplitRequest>& splits) {
   std::vector<std::string> sources;
   for (const SplitRequest& split : splits) {

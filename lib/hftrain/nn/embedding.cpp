@@ -21,7 +21,8 @@ void require_positions(int64_t needed, const at::Tensor& table, int64_t first) {
               "a sequence of " + std::to_string(needed - first) + " tokens is too long for the model")
       .why("it has " + std::to_string(table.size(0) - first) + " positions")
       .hint(
-          "shorter sequences, by the flag of the task that limits them: --block_size, --max_seq_length, "
+          "shorter sequences, by the flag of the task that limits them: --block_size, --max_length, "
+          "--max_seq_length, "
           "--max_source_length or --max_target_length");
 }
 

@@ -49,6 +49,7 @@ Json run_identity(const RunPlan& plan) {
                    {"task", tasks::row_of(plan.data.task).name},
                    {"seed", plan.seed},
                    {"data_seed", plan.data.seed}};
+  if (!plan.data.training_key.empty()) identity["training_data"] = plan.data.training_key;
   // Where its weights begin. What the output folder itself holds is not compared.
   if (plan.model.source_folder.empty()) identity["weights"] = "drawn";
   if (!plan.model.weights_mark.empty()) identity["weights"] = plan.model.weights_mark;
@@ -67,11 +68,20 @@ Json adapter_identity(const architectures::AdapterSpec& spec) {
           {"modules_to_save", spec.saved_modules}};
 }
 
+bool evaluated_otherwise(const Json& saved, const Json& present) {
+  const std::string training = saved.value("training_data", "");
+  return !training.empty() && training == present.value("training_data", "") &&
+         saved.value("data", "") != present.value("data", "");
+}
+
 std::vector<std::string> identity_differences(const Json& kept, const Json& present) {
   const Json saved = with_base_named_as_now(kept);
   std::vector<std::string> lines;
+  // What is evaluated does not make another run; a checkpoint of before training had a hash of its own has that of all data.
+  const bool both_tell_training = saved.contains("training_data") && present.contains("training_data");
   for (const auto& [name, value] : present.items()) {
     if (name == "weights" && !saved.contains(name)) continue;  // a checkpoint of before it was kept
+    if (name == (both_tell_training ? "data" : "training_data")) continue;
     const Json other = saved.value(name, Json());
     if (in_order(other) != in_order(value))
       lines.push_back(name + ": " + other.dump() + " there, " + value.dump() + " here");

@@ -19,6 +19,9 @@ Json adapter_identity(const architectures::AdapterSpec& spec);
 // The cache's name of prepared data, the hash of their content and options, from the path of a split.
 std::string cache_entry(const std::string& cache_path);
 
+// Whether both train on the same data and are evaluated on other ones.
+bool evaluated_otherwise(const Json& saved, const Json& present);
+
 // One line per member that differs, "seed: 42 there, 7 here"; empty when both are the same run.
 std::vector<std::string> identity_differences(const Json& saved, const Json& present);
 

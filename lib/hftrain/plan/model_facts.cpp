@@ -8,6 +8,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "hftrain/data/data_files.h"
 #include "hftrain/generation/folder_settings.h"
 #include "hftrain/images/preprocessor.h"
 #include "hftrain/plan/adapter_folder.h"
@@ -206,14 +207,10 @@ void load_generation_config(const arguments::Arguments& arguments, const HubCach
 }
 
 bool all_tokenised(const arguments::DataArguments& data) {
-  size_t files = 0;
-  for (const auto* list : {&data.train_file, &data.validation_file, &data.test_file}) {
-    for (const std::string& path : *list) {
-      if (!ends_with(path, ".bin") && !ends_with(path, ".idx")) return false;
-      ++files;
-    }
-  }
-  return files > 0;
+  std::vector<std::string> all;
+  for (const auto* list : {&data.train_file, &data.validation_file, &data.test_file})
+    all.insert(all.end(), list->begin(), list->end());
+  return !all.empty() && data::names_token_files(all);
 }
 
 void load_tokenizer_config(ModelFacts& facts) {

@@ -150,7 +150,37 @@ void note_learning_rate(const ResolveInput& input, const RunPlan& plan, std::vec
 }
 
 // A given length is capped by the tokenizer's limit, as the Trainer's scripts do.
+// Of token files that others made, and of a tokenizer with more tokens than the model has.
+void check_tokens(const ResolveInput& input, const architectures::Architecture& architecture,
+                  Problems& problems) {
+  const DataFacts& data = input.data;
+  int64_t largest = 0;
+  for (const auto* split :
+       {&data.train, &data.validation, &data.test, &data.validation_mismatched, &data.test_mismatched})
+    largest = std::max(largest, *split ? (*split)->largest_token_id : 0);
+  const int64_t vocabulary = architecture.vocab_size();
+  if (vocabulary == 0 || largest < vocabulary) return;
+  const arguments::DataArguments& files = input.parsed.arguments.data;
+  problems.add(ExitCode::kData,
+               {Diagnostic::Severity::kError,
+                "the data have token " + std::to_string(largest) + ", which the model does not know",
+                join(files.train_file.empty() ? files.validation_file : files.train_file, ", "),
+                "its vocabulary has " + std::to_string(vocabulary) + " entries: tokens are 0 to " +
+                    std::to_string(vocabulary - 1),
+                "data of the tokenizer that belongs to the model; or a larger vocab_size in "
+                "--config_overrides for a model from scratch"});
+}
+
 void note_length(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const std::optional<int64_t>& of_instructions = input.parsed.arguments.instructions.max_length;
+  if (plan.data.task == tasks::Task::kInstructionTuning && of_instructions &&
+      *of_instructions > plan.data.block_size) {
+    const std::string positions = std::to_string(plan.data.block_size);
+    notes.push_back(note("samples of at most " + positions + " tokens, not the " +
+                             std::to_string(*of_instructions) + " that --max_length has as its default",
+                         "the model has an embedding for each of its " + positions + " positions"));
+    return;
+  }
   const arguments::DataArguments& data = input.parsed.arguments.data;
   const bool packs = task_row(input.parsed).padding == nullptr;
   const std::optional<int64_t>& asked = packs ? data.block_size : data.max_seq_length;
@@ -261,6 +291,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.rehearse = resolve_rehearsal(input, plan);
   const auto architecture = running_architecture(input);
   check_label_smoothing(input, *architecture, problems);
+  check_tokens(input, *architecture, problems);
   const bool widens = std::ranges::any_of(
       plan.ranks.ranks, [&](const RankPlan& rank) { return topology_of(input, rank).host.widens_bfloat16; });
   plan.memory_per_rank = estimate_memory(*architecture, plan, widens);

@@ -28,6 +28,7 @@ struct SplitFacts {
   int64_t tokens = 0;
   bool exact = false;
   std::vector<std::string> columns = {"input_ids"};
+  int64_t largest_token_id = 0;  // 0: of an estimate, too
 };
 
 struct DataFacts {
@@ -35,6 +36,7 @@ struct DataFacts {
   Json of_task;  // what its recipe's survey found in the training rows (labels)
   std::optional<SplitFacts> validation_mismatched = std::nullopt, test_mismatched = std::nullopt;
   std::optional<data::StreamSpec> stream = std::nullopt;  // in the place of `train`
+  std::string training_key = {};                          // data::PreparedData
 };
 
 // Of the run that a checkpoint is from.

@@ -220,6 +220,14 @@ bool looks_at_lengths(const arguments::DataArguments& data) {
          data.train_sampling_strategy == "batch_rebalance";
 }
 
+std::optional<int64_t> length_room(const arguments::ParseOutcome& parsed, const ModelFacts& model) {
+  const std::string flag(task_row(parsed).length_flag);
+  const bool grows = parsed.arguments.model.resize_position_embeddings.value_or(false);
+  if (grows || flag.empty() || parsed.origins.is_chosen(flag) || !model.architecture->learned_positions())
+    return std::nullopt;
+  return usable_positions(model);
+}
+
 tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFacts& model) {
   return {.arguments = parsed.arguments,
           .model_config = model.architecture->config_json(),
@@ -232,6 +240,7 @@ tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFa
           .mask_id = model.special_tokens ? model.special_tokens->mask : std::nullopt,
           .tokenizer_size = model.tokenizer_vocabulary.value_or(0),
           .model_positions = usable_positions(model),
+          .length_room = length_room(parsed, model),
           .spaces_words = model.architecture->spaces_words(),
           .trains = wants_training(parsed),
           .has_head = model.has_head,
@@ -265,6 +274,7 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
     check_block(input, data.block_size, problems);
   }
   if (plan.do_train) data.train = split_plan(input.data.train);
+  if (plan.do_train) data.training_key = input.data.training_key;
   if (wants_validation(input.parsed)) data.validation = split_plan(input.data.validation);
   if (plan.do_predict) data.test = split_plan(input.data.test);
   if (plan.do_eval) data.validation_mismatched = split_plan(input.data.validation_mismatched);

@@ -186,6 +186,7 @@ struct DataPlan {
   // --streaming: nobody has prepared the training rows, and `train` says no more than the columns of their samples.
   std::optional<data::StreamSpec> stream;
   std::optional<SplitPlan> train;
+  std::string training_key;  // a hash of what the training samples are made of; empty where it is not known
   std::optional<SplitPlan> validation;
   std::optional<SplitPlan> test;
   // Second sets, of texts from other sources: for the evaluation and the prediction at the end.

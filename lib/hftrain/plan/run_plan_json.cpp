@@ -97,8 +97,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScalePlan, initial, dynamic, growth_inter
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrecisionPlan, compute, gradient_scaler, loss_scale, tf32, eval)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SplitPlan, cache_path, samples, tokens, exact, columns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataPlan, task, dataset_name, block_size, target_size, preprocessor,
-                                   padding, masking, joins_samples, stream, train, validation, test,
-                                   validation_mismatched, test_mismatched, seed, sampling, drop_last,
+                                   padding, masking, joins_samples, stream, train, training_key, validation,
+                                   test, validation_mismatched, test_mismatched, seed, sampling, drop_last,
                                    even_batches, split_batches, dispatch_batches, seedable_sampler,
                                    loader_workers, prefetch_factor, pin_memory, ignore_data_skip)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPlan, per_device_train, per_device_eval, accumulation_steps,

@@ -3,8 +3,9 @@
 //
 //   columns   instruction_rows.h; --dataset_text_field names that of texts
 //   tokens    instruction_encoder.h; the chat template of the tokenizer, or of --chat_template_path
-//   length    --max_length tokens (1024); null: as long as they are
+//   length    --max_length tokens (1024, or as many positions as the model has); null: as long as they are
 //   padding   behind the samples, to the longest of the batch; --pad_to_multiple_of
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -24,8 +25,14 @@ const arguments::InstructionArguments& asked_of(const TaskInput& input) {
   return input.arguments.instructions;
 }
 
+// Of a sample; unset: none.
+std::optional<int64_t> limit_of(const TaskInput& input) {
+  const std::optional<int64_t>& asked = asked_of(input).max_length;
+  return asked && input.length_room ? std::min(*asked, *input.length_room) : asked;
+}
+
 int64_t longest_instruction(const TaskInput& input) {
-  if (const auto& limit = asked_of(input).max_length) return *limit;
+  if (const auto limit = limit_of(input)) return *limit;
   return input.model_positions > 0 ? input.model_positions : kUnlimitedSample;
 }
 
@@ -128,9 +135,10 @@ constexpr int kRowsRead = 2;
 
 Json instruction_options(const TaskInput& input) {
   const arguments::InstructionArguments& asked = asked_of(input);
+  const std::optional<int64_t> limit = limit_of(input);
   Json options = {{"rows", kRowsRead},
                   {"text_field", asked.dataset_text_field},
-                  {"max_length", asked.max_length ? Json(*asked.max_length) : Json()},
+                  {"max_length", limit ? Json(*limit) : Json()},
                   {"truncation", asked.truncation_mode},
                   {"completion_only", asked.completion_only_loss.value_or(true)},
                   {"completions_asked", asked.completion_only_loss.value_or(false)},

@@ -37,6 +37,8 @@ struct TaskInput {
   std::optional<int64_t> mask_id = std::nullopt;         // of the tokenizer
   int64_t tokenizer_size = 0;                            // its ids; 0: it is not known
   int64_t model_positions = 0;                           // of the model; 0: no limit
+  // Positions that have an embedding each, where nobody asked for a length and they do not grow with it: no sample may be longer.
+  std::optional<int64_t> length_room = std::nullopt;
   bool spaces_words = false;  // the model's tokenizers put a space before each word (Architecture)
   bool trains = true;
   bool has_head = true;  // the model's folder was saved with the head of this task

@@ -160,3 +160,29 @@ fault("a cell of a .csv file is a number or a truth whatever its column holds",
       "lib/hftrain/data/column_cells.cpp", "  numbers_ = numbers_ && number_in(bare(cell)).index() != 0;\n", "  numbers_ = number_in(bare(cell)).index() != 0;\n",
       tests=["data: what cells of a .csv file are is decided by their column, as pandas does it"],
       says=r'\[1\] == " 1"')
+
+fault("other evaluation data make another run of a folder",
+      "lib/hftrain/plan/identity.cpp", 'if (name == (both_tell_training ? "data" : "training_data")) continue;', 'if (name == "training_data") continue;',
+      tests=["plan: a run that is evaluated on other data is the same run, and one that learns from others is not"],
+      says=r"identity_differences")
+
+fault("a run that learns from other rows of the same files is the same run",
+      "lib/hftrain/data/prepared_key.cpp", "return key_of(request, {split});", 'return hash_bytes("train");',
+      tests=["data: What a run learns from has a key of its own, whatever it is evaluated on"],
+      says=r"training_key != alone")
+
+fault("the default length of instruction data passes a model's learned positions",
+      "lib/hftrain/tasks/instruction_tuning.cpp", "return asked && input.length_room ? std::min(*asked, *input.length_room) : asked;", "return asked;",
+      tests=["plan: the default length of instruction data ends where a model's learned positions do"],
+      says=r"longer than the model's|block_size")
+
+fault("a token that the model does not know is found in the middle of a run",
+      "lib/hftrain/plan/resolve.cpp", "if (vocabulary == 0 || largest < vocabulary) return;", "if (vocabulary >= 0) return;",
+      tests=["plan: data with a token that the model does not know are refused before the run"],
+      says=r"kData")
+
+fault("a pair of token files that is named by its prefix wants a tokenizer",
+      "lib/hftrain/data/data_files.cpp", "return std::ranges::all_of(patterns, names_token_file);",
+      'return std::ranges::all_of(patterns, [](const std::string& path) { return path.ends_with(".bin") || path.ends_with(".idx"); });',
+      tests=["plan: from scratch the tokenizer must be named, unless all data are tokens already"],
+      says=r"there is no tokenizer|tokenizer")
