@@ -29,8 +29,10 @@ def search(fixture, output, method, seed, options):
     with open(file, "w") as written:
         space = "".join(f"  {flag}\n" for flag in FLAGS[:options.flags])
         written.write(f"space:\n{space}method: {method}\ntrials: {options.trials}\nseed: {seed}\n")
-    flags = fixture.flags(output, "--max_steps", options.max_steps, "--warmup_steps", 10, "--do_eval", "--validation_split_percentage", 10, "--max_eval_samples", 32,
+    flags = fixture.flags(output, "--max_steps", options.max_steps, *([] if options.flags > 2 else ["--warmup_steps", 10]), "--do_eval", "--validation_split_percentage", 10, "--max_eval_samples", 32,
                           "--save_strategy", "no", "--logging_steps", options.max_steps, "--seed", seed, ranks=1)
+    at = flags.index("--learning_rate")
+    del flags[at:at + 2]  # it is always drawn
     result = subprocess.run([HFTRAIN, "search", *flags, "--search", file, "--json"], env=fixture.environment, text=True, capture_output=True)
     if result.returncode != 0:
         raise SystemExit(f"{method}, seed {seed}: ended with {result.returncode}\n{result.stderr}")

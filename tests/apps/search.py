@@ -19,10 +19,16 @@ EVALUATED = ["--eval_strategy", "steps", "--eval_steps", 2, "--validation_split_
 
 
 def words(fixture, output, text, *more):
+    """A space that draws a flag of the fixture's has it in its place."""
     file = os.path.join(os.path.dirname(output), "search.yaml")
     with open(file, "w") as written:
         written.write(text)
-    return [HFTRAIN, "search", *fixture.flags(output, "--max_steps", 4, *EVALUATED, *more, ranks=1, width=16), "--search", file]
+    flags = fixture.flags(output, "--max_steps", 4, *EVALUATED, ranks=1, width=16)
+    for name in ("learning_rate", "train_file", "block_size", "nproc_per_node", "max_steps"):
+        if f"{name}:" in text or (name == "learning_rate" and "space:" not in text):
+            at = flags.index(f"--{name}")
+            del flags[at:at + 2]
+    return [HFTRAIN, "search", *flags, *map(str, more), "--search", file]
 
 
 def run(fixture, command, code=0):
@@ -173,8 +179,14 @@ def mistakes_are_told_before_the_first_trial(fixture, folder):
                        ("space: {bf16: {choices: [true, perhaps]}}", "bf16"), ("space: {}\n", "nothing to search"), ("space: [", "search.yaml")):
         result = run(fixture, words(fixture, output, text), code=2)
         expect(says in result.stderr and not os.path.exists(os.path.join(output, "search.json")), f"{text}: {says}", result.stderr)
+    for name in ("push_to_hub", "smoke", "dry_run", "overwrite-output-dir", "help", "json"):
+        said = run(fixture, words(fixture, output, "space: {%s: {choices: [true, false]}}\nmethod: grid\n" % name), code=2).stderr
+        expect(f"{name} is not searched" in said and "search.yaml:1:" in said and not os.path.exists(os.path.join(output, "search.json")), name, said)
+    for flag, text in (("--do_eval", "do_train: {choices: [false, true]}"), ("--push_to_hub", "seed: {choices: [1]}")):
+        said = run(fixture, [word for word in words(fixture, output, "space: {%s}" % text, flag) if word != "--do_train"], code=2).stderr
+        expect("a search trains" in said or "trials are not pushed" in said, f"no trial of {flag}, {text}", said)
     ranged = run(fixture, words(fixture, output, "space: {per_device_train_batch_size: {low: 2, high: 6}}\nmethod: random"), code=2).stderr
-    expect("search.yaml: space.per_device_train_batch_size" in ranged and "step: 1" in ranged, "whole numbers have steps", ranged)
+    expect("search.yaml:1:38: space.per_device_train_batch_size" in ranged and "step: 1" in ranged, "whole numbers have steps", ranged)
     elsewhere = run(fixture, words(fixture, output, "space: {seed: {choices: [1]}}", "--machines", "8x80GiB"), code=2)
     expect("--machines is for plans" in elsewhere.stderr, "trials run here", elsewhere.stderr)
     evaluating = words(fixture, output, "space: {seed: {choices: [1]}}", "--do_eval")
@@ -224,7 +236,7 @@ def a_search_goes_on_with_the_flags_that_it_began_with(fixture, folder):
                       (("--nproc_per_node", 2), 'nproc_per_node: "1" there, "2" here')):
         said = run(fixture, words(fixture, output, text, *more), code=2).stderr
         expect("error: the search in this folder began with other flags" in said and f"why: {why}\n" in said, why, said)
-    run(fixture, words(fixture, output, text, "--dataloader_num_workers", 2, "--logging_steps", 2, "--seed", 9))
+    run(fixture, words(fixture, output, text, "--dataloader_num_workers", 2, "--logging_steps", 2))
     expect(read_json(output, "search.json") == found, "what trials do not learn by may change", "")
 
 
@@ -265,9 +277,7 @@ def a_trial_of_another_number_of_ranks_is_refused(fixture, folder):
     run(fixture, words(fixture, output, program % 2))
     expect(read_json(file)["world_size"] == 1, "an older search goes on, and has it from then on", "")
     drawn = os.path.join(folder, "drawn")
-    command = words(fixture, drawn, "space: {nproc_per_node: {choices: [1, 2]}}\nmethod: grid\n")
-    at = command.index("--nproc_per_node")
-    run(fixture, command[:at] + command[at + 2:])
+    run(fixture, words(fixture, drawn, "space: {nproc_per_node: {choices: [1, 2]}}\nmethod: grid\n"))
     expect([trial["state"] for trial in read_json(drawn, "search.json")["trials"]] == ["complete", "complete"], "what the space draws may differ", "")
 
 
@@ -322,6 +332,19 @@ def a_search_that_is_stopped_before_a_trial_saved_says_so(fixture, folder):
     expect("* 0  complete" in shown, "a table without it", shown)
 
 
+def a_flag_that_the_space_draws_is_told(fixture, folder):
+    output, config = os.path.join(folder, "out"), os.path.join(folder, "run.yaml")
+    text = "space: {learning_rate: {choices: [0.1]}, per_gpu_train_batch_size: {choices: [2]}}\nmethod: grid\n"
+    said = run(fixture, words(fixture, output, text, "--learning_rate", 3, "--per_device_train_batch_size", 4), code=2).stderr
+    expect("--learning_rate counts for no trial" in said and "--per_device_train_batch_size counts for no trial" in said and "search.yaml draws learning_rate" in said,
+           "both on the command line are refused", said)
+    with open(config, "w") as file:
+        file.write("per_device_train_batch_size: 4\nlearning_rate: 3\nseed: 42\n")
+    said = run(fixture, words(fixture, output, text, "--config", config)).stderr
+    expect(f"note: learning_rate of {config}:2:16 counts for no trial" in said and f"note: per_device_train_batch_size of {config}:1:30" in said and "seed" not in said,
+           "those of a file are noted", said)
+
+
 def without_a_space_the_trainers_is_searched(fixture, folder):
     output = os.path.join(folder, "out")
     run(fixture, words(fixture, output, "method: random\ntrials: 2\n"))
@@ -337,7 +360,8 @@ SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lo
              a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are, without_a_space_the_trainers_is_searched,
              a_search_goes_on_with_the_flags_that_it_began_with, trials_that_all_fail_end_the_search_with_the_code_of_the_first,
              a_search_that_is_stopped_before_a_trial_saved_says_so, a_search_goes_on_from_any_folder_with_the_same_files,
-             a_trial_of_another_number_of_ranks_is_refused, an_edit_of_the_configuration_ends_a_search_that_runs]
+             a_trial_of_another_number_of_ranks_is_refused, an_edit_of_the_configuration_ends_a_search_that_runs,
+             a_flag_that_the_space_draws_is_told]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

@@ -262,6 +262,13 @@ TEST_CASE("a section of another kind of run is warned of") {
 }
 
 TEST_CASE("L1: unknown keys, missing files and kinds that are not ours") {
+  const std::string all = AccelerateFile(
+                              "distributed_type: FSDP\nfsdp_config:\n  fsdp_versio: 2\nmixd_precision: bf16\n"
+                              "num_machines: [2]\n")
+                              .mistakes();
+  CHECK(contains(all, "unknown key 'mixd_precision'"));
+  CHECK(contains(all, "unknown key 'fsdp_versio'"));
+  CHECK(contains(all, "num_machines: a list stands here"));
   const AccelerateFile unknown("distributed_type: MULTI_GPU\nnum_proceses: 2\nipex_config: {}\n");
   const std::string text = unknown.mistakes();
   CHECK(contains(text, "unknown key 'num_proceses' of an Accelerate file\n  where: " + unknown.at("2:15") +

@@ -40,14 +40,15 @@ TEST_CASE("a search is read with its defaults", "[search]") {
   CHECK(read.space[1].log);
   CHECK(read.space[2].count() == 3);
   CHECK(read.space[2].value_number(2) == Json(5));
-  CHECK(read_specification("{space: {a: {choices: [1]}}, metric: eval_f1}", "x").greater_is_better);
-  CHECK_FALSE(read_specification("{space: {a: {choices: [1]}}, metric: eval_f1, greater_is_better: no}", "x")
-                  .greater_is_better);
+  CHECK(read_specification("{space: {seed: {choices: [1]}}, metric: eval_f1}", "x").greater_is_better);
+  CHECK_FALSE(
+      read_specification("{space: {seed: {choices: [1]}}, metric: eval_f1, greater_is_better: no}", "x")
+          .greater_is_better);
 }
 
 TEST_CASE("a metric is named as for metric_for_best_model: eval_ may be left out", "[search]") {
   const auto metric = [](const std::string& written) {
-    return read_specification("{space: {a: {choices: [1]}}, metric: " + written + "}", "x").metric;
+    return read_specification("{space: {seed: {choices: [1]}}, metric: " + written + "}", "x").metric;
   };
   CHECK(metric("accuracy") == "eval_accuracy");
   CHECK(metric("eval_accuracy") == "eval_accuracy");
@@ -78,31 +79,87 @@ TEST_CASE("without a space a search has the Trainer's", "[search]") {
 
 TEST_CASE("every mistake in a search is told at once, with its place", "[search]") {
   using Words = std::vector<std::string>;
-  CHECK(mistakes("- a\n") == Words{"search.yaml: the file: no mapping"});
+  CHECK(mistakes("- a\n") == Words{"search.yaml:1:1: no mapping"});
   CHECK(mistakes("space: {}\ntrails: 3\n") ==
-        Words{"search.yaml: trails: unknown key 'trails'", "search.yaml: space: nothing to search"});
+        Words{"search.yaml:2:9: trails: unknown key 'trails'", "search.yaml:1:8: space: nothing to search"});
+  CHECK(mistakes("space:\n  adam_beta1: {low: 3, high: 1}\n  adam_beta2: {low: 0, high: 1, log: true}\n"
+                 "  adam_epsilon: {low: 0, high: 1, step: 0}\n  learning_rate: {low: x, high: 1}\n"
+                 "  lerning_rate: {choices: [1]}\n  optim: {choices: []}\n  output_dir: {choices: [a]}\n"
+                 "  seed: 3\n  weight_decay: {low: 1}\n"
+                 "trials: 0\nmethod: bayes\nparallel: 1.5\nseed: -1\ngreater_is_better: maybe\n") ==
+        Words{"search.yaml:2:15: space.adam_beta1: low is above high",
+              "search.yaml:3:15: space.adam_beta2: a logarithmic range that begins at 0 or below",
+              "search.yaml:4:41: space.adam_epsilon.step: a step of nothing",
+              "search.yaml:5:24: space.learning_rate.low: 'x' is no number",
+              "search.yaml:6:17: space.lerning_rate: unknown flag 'lerning_rate'",
+              "search.yaml:7:20: space.optim.choices: no list of choices",
+              "search.yaml:8:15: space.output_dir: output_dir is not searched",
+              "search.yaml:9:9: space.seed: no mapping",
+              "search.yaml:10:17: space.weight_decay: neither choices nor a range",
+              "search.yaml:12:9: method: unknown method 'bayes'",
+              "search.yaml:11:9: trials: '0' is out of range",
+              "search.yaml:15:20: greater_is_better: 'maybe' is neither true nor false",
+              "search.yaml:13:11: parallel: '1.5' is out of range",
+              "search.yaml:14:7: seed: '-1' is out of range"});
+  CHECK(mistakes("{metric: [loss, accuracy], parallel: 0}") ==
+        Words{"search.yaml:1:10: metric: '[\"loss\", \"accuracy\"]' is no name",
+              "search.yaml:1:38: parallel: '0' is out of range"});
+  CHECK(mistakes("{method: grid, space: {learning_rate: {low: 0, high: 1}}}") ==
+        Words{"search.yaml:1:39: space.learning_rate: a grid has no points between low and high"});
+  CHECK(mistakes("{space: {seed: {choices: [[1, 2]]}}}") ==
+        Words{"search.yaml:1:27: space.seed.choices.0: a choice is no single value"});
+}
+
+TEST_CASE("values that a flag does not take stand where they are written", "[search]") {
+  using Words = std::vector<std::string>;
+  CHECK(mistakes("space:\n  max_steps: {choices: [x, 3]}\n  bf16: {choices: [true, perhaps]}\n"
+                 "  learning_rate: {low: -1, high: 1}\n  eval_strategy: {choices: [no, now]}\n"
+                 "  seed: {low: 1, high: 3}\n  train_file: {choices: [a.txt, b.txt]}\n") ==
+        Words{"search.yaml:3:26: space.bf16.choices.1: bf16: 'perhaps' is not a truth value",
+              "search.yaml:5:33: space.eval_strategy.choices.1: eval_strategy: 'now' is not one of no, "
+              "steps, epoch",
+              "search.yaml:4:24: space.learning_rate.low: learning_rate: '-1.0' is not a number >= 0",
+              "search.yaml:2:25: space.max_steps.choices.0: max_steps: 'x' is not a whole number",
+
+              "search.yaml:6:9: space.seed: seed takes whole numbers, and a range has others"});
+}
+
+TEST_CASE("a flag is one parameter of a search by whichever name", "[search]") {
+  using Words = std::vector<std::string>;
+  const Space space =
+      read_specification(
+          "space:\n  learning-rate: {choices: [1]}\n  per_gpu_train_batch_size: {choices: [2]}\n"
+          "  poly_power: {choices: [1, 2]}\n  group-by-length: {choices: [true]}\n",
+          "search.yaml")
+          .space;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : space) names.push_back(parameter.flag);
+  CHECK(names == Words{"group_by_length", "learning_rate", "per_device_train_batch_size", "poly_power"});
   CHECK(
       mistakes(
-          "space:\n  a: {low: 3, high: 1}\n  b: {low: 0, high: 1, log: true}\n  c: {low: 0, high: 1, step: "
-          "0}\n"
-          "  d: {low: x, high: 1}\n  e: {choices: []}\n  f: 3\n  g: {low: 1}\n  output_dir: {choices: [a]}\n"
-          "trials: 0\nmethod: bayes\nparallel: 1.5\nseed: -1\ngreater_is_better: maybe\n") ==
-      Words{"search.yaml: space.a: low is above high",
-            "search.yaml: space.b: a logarithmic range that begins at 0 or below",
-            "search.yaml: space.c.step: a step of nothing", "search.yaml: space.d.low: 'x' is no number",
-            "search.yaml: space.e.choices: no list of choices", "search.yaml: space.f: no mapping",
-            "search.yaml: space.g: neither choices nor a range",
-            "search.yaml: space.output_dir: output_dir is not searched",
-            "search.yaml: method: unknown method 'bayes'", "search.yaml: trials: '0' is out of range",
-            "search.yaml: greater_is_better: 'maybe' is neither true nor false",
-            "search.yaml: parallel: '1.5' is out of range", "search.yaml: seed: '-1' is out of range"});
-  CHECK(mistakes("{metric: [loss, accuracy], parallel: 0}") ==
-        Words{"search.yaml: metric: '[\"loss\", \"accuracy\"]' is no name",
-              "search.yaml: parallel: '0' is out of range"});
-  CHECK(mistakes("{method: grid, space: {a: {low: 0, high: 1}}}") ==
-        Words{"search.yaml: space.a: a grid has no points between low and high"});
-  CHECK(mistakes("{space: {a: {choices: [[1, 2]]}}}") ==
-        Words{"search.yaml: space.a.choices: a choice is no single value"});
+          "space:\n  learning-rate: {choices: [1]}\n  learning_rate: {choices: [2]}\n"
+          "  no_cuda: {choices: [true]}\n  use_cpu: {choices: [false]}\n"
+          "  per_device_train_batch_size: {choices: [2]}\n  per_gpu_train_batch_size: {choices: [4]}\n") ==
+      Words{
+          "search.yaml:3:18: space.learning_rate: 'learning-rate' and 'learning_rate' are names of one flag",
+          "search.yaml:7:29: space.per_gpu_train_batch_size: 'per_device_train_batch_size' and "
+          "'per_gpu_train_batch_size' are names of one flag",
+          "search.yaml:5:12: space.use_cpu: 'no_cuda' and 'use_cpu' are names of one flag"});
+}
+
+TEST_CASE("what is no flag of a trial is not searched, by whichever name", "[search]") {
+  for (const char* name : {"output-dir", "output_dir", "overwrite-output-dir", "resume_from_checkpoint",
+                           "push-to-hub", "smoke", "dry-run", "print_config", "help", "help-all", "version",
+                           "json", "machines", "config", "config_file"}) {
+    CAPTURE(name);
+    CHECK(mistakes("space: {" + std::string(name) + ": {choices: [true, false]}}") ==
+          std::vector<std::string>{"search.yaml:1:" + std::to_string(11 + std::string(name).size()) +
+                                   ": space." + name + ": " + name + " is not searched"});
+  }
+  CHECK(
+      mistakes("space: {no_dataloader_pin_memory: {choices: [true]}}") ==
+      std::vector<std::string>{"search.yaml:1:35: space.no_dataloader_pin_memory: 'no_dataloader_pin_memory' "
+                               "is a word of the command line only"});
 }
 
 TEST_CASE("values and their places belong together", "[search]") {
@@ -128,13 +185,15 @@ TEST_CASE("values and their places belong together", "[search]") {
 
 TEST_CASE("ranges at the ends of all numbers are drawn from, or refused", "[search]") {
   using Words = std::vector<std::string>;
-  CHECK(mistakes("space:\n  a: {low: 0, high: 1e300, step: 1e-300}\n  b: {low: -9223372036854775808, high: "
-                 "9223372036854775807, step: 1e10}\n  c: {low: -1e308, high: 1e308, step: 1e-10}\n") ==
-        Words{"search.yaml: space.a.step: a step too small for its range",
-              "search.yaml: space.b: whole numbers too large to be told apart",
-              "search.yaml: space.c.step: a step too small for its range"});
-  CHECK(mistakes("space: {a: {low: 1e-320, high: 1e308, log: true}, b: {low: -1e308, high: 1e308}, c: {low: "
-                 "0, high: 9007199254740992, step: 1}}")
+  CHECK(mistakes("space:\n  learning_rate: {low: 0, high: 1e300, step: 1e-300}\n"
+                 "  max_grad_norm: {low: -9223372036854775808, high: 9223372036854775807, step: 1e10}\n"
+                 "  weight_decay: {low: -1e308, high: 1e308, step: 1e-10}\n") ==
+        Words{"search.yaml:2:46: space.learning_rate.step: a step too small for its range",
+              "search.yaml:3:18: space.max_grad_norm: whole numbers too large to be told apart",
+              "search.yaml:4:50: space.weight_decay.step: a step too small for its range"});
+  CHECK(mistakes("space: {learning_rate: {low: 1e-307, high: 1e308, log: true}, null_score_diff_threshold: "
+                 "{low: -1e308, "
+                 "high: 1e308}, max_steps: {low: 0, high: 9007199254740992, step: 1}}")
             .empty());
   const std::vector<Parameter> ranges = {
       {.flag = "a", .low = 1e-320, .high = 1e308, .log = true},

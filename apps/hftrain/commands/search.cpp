@@ -13,7 +13,6 @@
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/other_machines.h"
 #include "hftrain/arguments/parse.h"
-#include "hftrain/arguments/suggestions.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/plan/resolve.h"
@@ -84,50 +83,44 @@ std::vector<std::string> with_values(std::vector<std::string> flags, const searc
   return flags;
 }
 
-void check_names(const search::Space& space, const std::string& file) {
-  for (const search::Parameter& parameter : space) {
-    if (arguments::flag_table().find(parameter.flag)) continue;
-    throw Error(ExitCode::kUsage, "unknown flag '" + parameter.flag + "'")
-        .where(file + ": space." + parameter.flag)
-        .why("a space names flags of hftrain")
-        .hint(arguments::hint_for_unknown(parameter.flag, ""));
-  }
-}
-
-// What is wrong with a value of the space stands in its file, though flags are read as those of a command line.
-Error in_its_file(const Error& error, const SearchRequest& request, const search::Space& space) {
-  std::vector<Diagnostic> told = error.diagnostics();
-  for (Diagnostic& each : told) {
-    const auto named = std::ranges::find_if(
-        space, [&](const auto& parameter) { return each.what.starts_with("--" + parameter.flag + ": "); });
-    if (named == space.end()) continue;
-    each.where = request.file + ": space." + named->flag;
-    const bool any_number = named->choices.empty() && named->step == 0;
-    if (any_number && each.what.ends_with("is not a whole number"))
-      each.hint = "step: 1 beside low and high, for whole numbers alone";
-  }
-  return {error.code(), std::move(told)};
-}
-
 arguments::ParseOutcome parse_at(const CommandContext& context, const SearchRequest& request,
                                  const search::Space& space, double place) {
+  return arguments::parse_arguments(with_values(request.flags, space, place), context.environment);
+}
+
+// The flags of every trial by themselves. What is missing the space may have.
+arguments::ParseOutcome parse_given(const CommandContext& context, const SearchRequest& request) {
   try {
-    return arguments::parse_arguments(with_values(request.flags, space, place), context.environment);
-  } catch (const Error& error) {
-    throw in_its_file(error, request, space);
+    return arguments::parse_arguments(request.flags, context.environment);
+  } catch (const arguments::InvalidArguments& incomplete) {
+    return incomplete.read();
   }
 }
 
-// What trials would end with is said before the first: at both ends of every range, and for all choices.
-arguments::ParseOutcome check_ends(const CommandContext& context, const SearchRequest& request,
-                                   const search::Space& space) {
-  size_t most = 2;
-  for (const search::Parameter& parameter : space) most = std::max(most, parameter.choices.size());
-  arguments::ParseOutcome parsed;
-  for (size_t i = 0; i < most; ++i) {
-    const double place = static_cast<double>(i) / static_cast<double>(most - 1);
-    parsed = parse_at(context, request, space, place);
+// A value that the space draws is the trial's, whatever else gives the flag one.
+void tell_overruled(const CommandContext& context, const SearchRequest& request, const search::Space& space) {
+  const arguments::ParseOutcome given = parse_given(context, request);
+  std::vector<Diagnostic> refused;
+  for (const search::Parameter& parameter : space) {
+    const arguments::Flag& row = *arguments::flag_table().find(parameter.flag).flag;
+    const std::string flag(row.replaced_by.flag.empty() ? parameter.flag : row.replaced_by.flag);
+    const bool mapping = !row.replaced_by.key.empty();
+    if (mapping || !given.origins.is_given(flag) || !given.origins.is_chosen(flag)) continue;
+    const std::string origin = given.origins.of(flag);
+    if (!origin.starts_with('-')) {
+      context.err << "note: " << flag << " of " << origin << " counts for no trial: the space of "
+                  << request.file << " draws it" << std::endl;
+      continue;
+    }
+    refused.push_back({.what = origin + " counts for no trial",
+                       .where = "command line",
+                       .why = "the space of " + request.file + " draws " + parameter.flag,
+                       .hint = "leave it out, or write a space without it"});
   }
+  if (!refused.empty()) throw Error(ExitCode::kUsage, std::move(refused));
+}
+
+void check_trains(const arguments::ParseOutcome& parsed) {
   arguments::require_this_machine(parsed);
   const arguments::Actions& asked = parsed.actions;
   if (asked.dry_run || asked.print_config || parsed.arguments.interface.smoke) {
@@ -154,6 +147,19 @@ arguments::ParseOutcome check_ends(const CommandContext& context, const SearchRe
         .where("hftrain search")
         .why("--overwrite_output_dir and --resume_from_checkpoint would begin every trial at another place")
         .hint("leave them out; another --output_dir begins a new search");
+  }
+}
+
+// What trials would end with is said before the first: at both ends of every range, and for all choices.
+arguments::ParseOutcome check_ends(const CommandContext& context, const SearchRequest& request,
+                                   const search::Space& space) {
+  size_t most = 2;
+  for (const search::Parameter& parameter : space) most = std::max(most, parameter.choices.size());
+  arguments::ParseOutcome parsed;
+  for (size_t i = 0; i < most; ++i) {
+    const double place = static_cast<double>(i) / static_cast<double>(most - 1);
+    parsed = parse_at(context, request, space, place);
+    check_trains(parsed);
   }
   return parsed;
 }
@@ -197,9 +203,9 @@ ExitCode run_search(const CommandContext& context) {
   SearchRequest request = read_words(context.arguments);
   search::Specification specification =
       search::read_specification(read_file(request.file, ExitCode::kUsage), request.file);
-  check_names(specification.space, request.file);
-  const front::Inputs inputs =
-      front::gather_machine(check_ends(context, request, specification.space), context.environment);
+  arguments::ParseOutcome parsed = check_ends(context, request, specification.space);
+  tell_overruled(context, request, specification.space);
+  const front::Inputs inputs = front::gather_machine(std::move(parsed), context.environment);
   const bool json = inputs.parsed.actions.json;
   if (json) request.flags.emplace_back("--json=false");  // the search's own; of a trial it would be refused
   ::signal(SIGPIPE, SIG_IGN);

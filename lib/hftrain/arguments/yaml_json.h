@@ -1,6 +1,7 @@
 // YAML that others wrote, as JSON.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "hftrain/base/exit_code.h"
@@ -9,7 +10,8 @@
 namespace hftrain::arguments {
 
 // The one document of `text`. Scalars are texts as they stand ("true", "5"), and null is one that stands for nothing. What is no YAML, too deep,
-// or has a key twice is an Error with `code` and `name`:line:column.
-Json yaml_as_json(const std::string& text, const std::string& name, ExitCode code);
+// or has a key twice is an Error with `code` and `name`:line:column. `places`: where each value stands, by JSON pointers without escapes.
+Json yaml_as_json(const std::string& text, const std::string& name, ExitCode code,
+                  std::map<std::string, std::string>* places = nullptr);
 
 }  // namespace hftrain::arguments

@@ -5,10 +5,16 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <variant>
 
+#include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/metric_name.h"
+#include "hftrain/arguments/suggestions.h"
+#include "hftrain/arguments/value.h"
 #include "hftrain/arguments/yaml_json.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
@@ -21,66 +27,82 @@ constexpr std::array<std::pair<const char*, Method>, 4> kMethods = {
 const std::set<std::string> kKeys = {"space",    "method", "trials", "metric", "greater_is_better",
                                      "parallel", "seed"};
 const std::set<std::string> kRangeKeys = {"low", "high", "log", "step"};
-const std::set<std::string> kOwnFlags = {"output_dir", "config", "resume_from_checkpoint",
-                                         "overwrite_output_dir"};
+// Beside those of the command line alone.
+struct Unsearched {
+  std::string_view flag;
+  const char* why;
+};
+constexpr Unsearched kUnsearched[] = {
+    {"output_dir", "a search sets it for every trial"},
+    {"overwrite_output_dir", "a trial that was interrupted goes on by itself"},
+    {"resume_from_checkpoint", "a trial that was interrupted goes on by itself"},
+    {"push_to_hub", "it would push trials to the Hub"},
+    {"smoke", "a trial trains"}};
 constexpr int kMostTrials = 100'000;
 
-// Reads members of a mapping and gathers what is wrong with them. Scalars come as texts.
+// Reads members of a mapping and gathers what is wrong with them, by JSON pointers. Scalars come as texts.
 class Reader {
  public:
-  explicit Reader(std::string file) : file_(std::move(file)) {}
+  Reader(std::string file, std::map<std::string, std::string> places)
+      : file_(std::move(file)), places_(std::move(places)) {}
 
-  void wrong(const std::string& place, const std::string& what, const std::string& why,
+  void wrong(const std::string& pointer, const std::string& what, const std::string& why,
              const std::string& hint) {
     Diagnostic problem;
     problem.what = what;
-    problem.where = file_ + ": " + place;
+    problem.where = place_of(pointer);
     problem.why = why;
     problem.hint = hint;
     problems_.push_back(std::move(problem));
   }
-  void check_keys(const Json& mapping, const std::set<std::string>& known, const std::string& place) {
+  // "search.yaml:2:3: space.seed"; of what is not there the file's.
+  std::string place_of(const std::string& pointer) const {
+    const auto found = places_.find(pointer);
+    std::string dotted = pointer.substr(std::min<size_t>(pointer.size(), 1));
+    std::replace(dotted.begin(), dotted.end(), '/', '.');
+    return (found == places_.end() ? file_ : found->second) + (dotted.empty() ? "" : ": " + dotted);
+  }
+  void check_keys(const Json& mapping, const std::set<std::string>& known, const std::string& pointer) {
     for (const auto& [key, value] : mapping.items()) {
       if (known.contains(key)) continue;
       const std::vector<std::string> all(known.begin(), known.end());
       const std::vector<std::string> near = nearest_names(key, all);
-      wrong(place.empty() ? key : place + '.' + key, "unknown key '" + key + "'",
-            "known are " + join(all, ", "),
+      wrong(pointer + '/' + key, "unknown key '" + key + "'", "known are " + join(all, ", "),
             near.empty() ? "leave it out" : "did you mean " + near.front() + '?');
     }
   }
-  std::optional<double> number(const Json& mapping, const char* key, const std::string& place) {
+  std::optional<double> number(const Json& mapping, const std::string& key, const std::string& pointer) {
     if (!mapping.contains(key)) return std::nullopt;
     if (mapping[key].is_string()) {
       const Json value = scalar(mapping[key]);
       if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
     }
-    wrong(place + key, "'" + word_of(mapping[key]) + "' is no number", "a number stands here",
-          std::string(key) + ": 0.1");
+    wrong(pointer + '/' + key, "'" + word_of(mapping[key]) + "' is no number", "a number stands here",
+          key + ": 0.1");
     return std::nullopt;
   }
-  std::optional<int> count(const Json& mapping, const char* key, int least, int most) {
+  std::optional<int> count(const Json& mapping, const std::string& key, int least, int most) {
     const std::optional<double> value = number(mapping, key, "");
     if (!value) return std::nullopt;
     if (*value >= least && *value <= most && std::floor(*value) == *value) return static_cast<int>(*value);
-    wrong(key, "'" + word_of(mapping[key]) + "' is out of range",
+    wrong('/' + key, "'" + word_of(mapping[key]) + "' is out of range",
           "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
-          std::string(key) + ": " + std::to_string(std::clamp(20, least, most)));
+          key + ": " + std::to_string(std::clamp(20, least, most)));
     return std::nullopt;
   }
-  std::optional<std::string> word(const Json& mapping, const char* key) {
+  std::optional<std::string> word(const Json& mapping, const std::string& key) {
     if (!mapping.contains(key)) return std::nullopt;
     if (mapping[key].is_string()) return mapping[key].get<std::string>();
-    wrong(key, "'" + word_of(mapping[key]) + "' is no name", "one name stands here", "one of them");
+    wrong('/' + key, "'" + word_of(mapping[key]) + "' is no name", "one name stands here", "one of them");
     return std::nullopt;
   }
-  std::optional<bool> truth(const Json& mapping, const char* key, const std::string& place) {
+  std::optional<bool> truth(const Json& mapping, const std::string& key, const std::string& pointer) {
     if (!mapping.contains(key)) return std::nullopt;
     const std::string word = mapping[key].is_string() ? to_lower(mapping[key].get<std::string>()) : "";
     if (word == "true" || word == "yes" || word == "on") return true;
     if (word == "false" || word == "no" || word == "off") return false;
-    wrong(place + key, "'" + word_of(mapping[key]) + "' is neither true nor false",
-          "a truth value stands here", std::string(key) + ": true");
+    wrong(pointer + '/' + key, "'" + word_of(mapping[key]) + "' is neither true nor false",
+          "a truth value stands here", key + ": true");
     return std::nullopt;
   }
 
@@ -98,40 +120,42 @@ class Reader {
     return whole ? Json(static_cast<int64_t>(value)) : Json(value);
   }
 
+  size_t mistakes() const { return problems_.size(); }
   void finish() const {
     if (!problems_.empty()) throw Error(ExitCode::kUsage, problems_);
   }
 
  private:
   std::string file_;
+  std::map<std::string, std::string> places_;
   std::vector<Diagnostic> problems_;
 };
 
-void read_choices(const Json& written, const std::string& place, Parameter& parameter, Reader& reader) {
-  reader.check_keys(written, {"choices"}, place);
+void read_choices(const Json& written, const std::string& pointer, Parameter& parameter, Reader& reader) {
+  reader.check_keys(written, {"choices"}, pointer);
   const Json& choices = written["choices"];
   if (!choices.is_array() || choices.empty()) {
-    return reader.wrong(place + ".choices", "no list of choices", "at least one value is needed",
+    return reader.wrong(pointer + "/choices", "no list of choices", "at least one value is needed",
                         "choices: [a, b]");
   }
-  for (const Json& choice : choices) {
-    if (choice.is_structured()) {
-      reader.wrong(place + ".choices", "a choice is no single value", "a list or mapping stands in the list",
-                   "write a mapping as a text: '{\"a\": 1}'");
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i].is_structured()) {
+      reader.wrong(pointer + "/choices/" + std::to_string(i), "a choice is no single value",
+                   "a list or mapping stands in the list", "write a mapping as a text: '{\"a\": 1}'");
     } else {
-      parameter.choices.push_back(Reader::scalar(choice));
+      parameter.choices.push_back(Reader::scalar(choices[i]));
     }
   }
 }
 
-void read_range(const Json& written, const std::string& place, Parameter& parameter, Reader& reader) {
-  reader.check_keys(written, kRangeKeys, place);
-  const std::optional<double> low = reader.number(written, "low", place + '.'),
-                              high = reader.number(written, "high", place + '.'),
-                              step = reader.number(written, "step", place + '.');
-  parameter.log = reader.truth(written, "log", place + '.').value_or(false);
+void read_range(const Json& written, const std::string& pointer, Parameter& parameter, Reader& reader) {
+  reader.check_keys(written, kRangeKeys, pointer);
+  const std::optional<double> low = reader.number(written, "low", pointer),
+                              high = reader.number(written, "high", pointer),
+                              step = reader.number(written, "step", pointer);
+  parameter.log = reader.truth(written, "log", pointer).value_or(false);
   if (!written.contains("low") || !written.contains("high")) {
-    return reader.wrong(place, "neither choices nor a range", "a range has low and high",
+    return reader.wrong(pointer, "neither choices nor a range", "a range has low and high",
                         "{low: 1e-5, high: 1e-2, log: true}, or {choices: [a, b]}");
   }
   if (!low || !high) return;
@@ -141,19 +165,20 @@ void read_range(const Json& written, const std::string& place, Parameter& parame
   const auto whole = [](double value) { return std::floor(value) == value; };
   parameter.whole = step && whole(*low) && whole(*high) && whole(*step);
   if (*low > *high)
-    reader.wrong(place, "low is above high", word_of(*low) + " > " + word_of(*high), "change them round");
+    reader.wrong(pointer, "low is above high", word_of(*low) + " > " + word_of(*high), "change them round");
   if (step && *step <= 0)
-    reader.wrong(place + ".step", "a step of nothing", "it has to be above 0", "step: 1");
+    reader.wrong(pointer + "/step", "a step of nothing", "it has to be above 0", "step: 1");
   if (step && *step > 0 && (*high - *low) / *step > kMostExact) {
-    reader.wrong(place + ".step", "a step too small for its range", "a range has at most 2^53 steps",
+    reader.wrong(pointer + "/step", "a step too small for its range", "a range has at most 2^53 steps",
                  "step: " + word_of((*high - *low) / 100));
   }
   if (parameter.whole && std::max(std::abs(*low), std::abs(*high)) > kMostExact) {
-    reader.wrong(place, "whole numbers too large to be told apart", "they are exact up to 2^53",
+    reader.wrong(pointer, "whole numbers too large to be told apart", "they are exact up to 2^53",
                  "a smaller range, or choices");
   }
   if (parameter.log && *low <= 0) {
-    reader.wrong(place, "a logarithmic range that begins at 0 or below", "low has no logarithm", "low: 1e-6");
+    reader.wrong(pointer, "a logarithmic range that begins at 0 or below", "low has no logarithm",
+                 "low: 1e-6");
   }
 }
 
@@ -165,29 +190,126 @@ Space default_space() {
           {.flag = "seed", .low = 1, .high = 40, .step = 1, .whole = true}};
 }
 
-Space read_space(const Json& written, Reader& reader) {
-  Space space;
-  if (!written.is_object() || written.empty()) {
-    reader.wrong("space", "nothing to search", "space names flags with their choices or ranges",
-                 "space: {learning_rate: {low: 1e-5, high: 1e-2, log: true}}");
-    return space;
-  }
-  for (const auto& [flag, values] : written.items()) {
-    const std::string place = "space." + flag;
-    Parameter parameter{.flag = flag};
-    if (kOwnFlags.contains(flag)) {
-      reader.wrong(place, flag + " is not searched", "a search sets it for every trial", "leave it out");
-    } else if (!values.is_object()) {
-      reader.wrong(place, "no mapping", "a flag has choices, or low and high", "{choices: [a, b]}");
-    } else if (values.contains("choices")) {
-      read_choices(values, place, parameter, reader);
-    } else {
-      read_range(values, place, parameter, reader);
-    }
-    space.push_back(std::move(parameter));
-  }
-  return space;
+// Of a value by itself; what it says beside others is seen where a trial's flags are read.
+void check_value(const arguments::Flag& flag, const Json& value, const std::string& pointer, Reader& reader) {
+  if (!flag.words_of_file.empty() || flag.support.status == arguments::Support::kRefused) return;
+  const Json word = word_of(value);
+  const bool list = flag.slot.type == arguments::Type::kList;
+  const auto converted = arguments::convert(flag, list ? Json::array({word}) : word, "");
+  const auto* const error = std::get_if<arguments::ValueError>(&converted);
+  if (error == nullptr) return;
+  reader.wrong(pointer, std::string(flag.name) + ": " + error->what, "it takes " + describe_type(flag),
+               error->hint.empty() ? "`hftrain explain " + std::string(flag.name) + "` says what it takes"
+                                   : error->hint);
 }
+
+void check_values(const arguments::Flag& flag, const Parameter& parameter, const std::string& pointer,
+                  Reader& reader) {
+  for (size_t i = 0; i < parameter.choices.size(); ++i)
+    check_value(flag, parameter.choices[i], pointer + "/choices/" + std::to_string(i), reader);
+  if (!parameter.choices.empty()) return;
+  if (flag.slot.type == arguments::Type::kInt && !parameter.whole) {
+    return reader.wrong(pointer, std::string(flag.name) + " takes whole numbers, and a range has others",
+                        "without a step any number between low and high may be drawn",
+                        "step: 1 beside low and high, for whole numbers alone");
+  }
+  check_value(flag, parameter.value_at(0), pointer + "/low", reader);
+  if (parameter.high != parameter.low) check_value(flag, parameter.value_at(1), pointer + "/high", reader);
+}
+
+// The flag of today that an old name stands for with the same values, or its own.
+const arguments::Flag& flag_of_today(const arguments::Flag& flag) {
+  const arguments::Replacement& became = flag.replaced_by;
+  const bool renamed = !became.flag.empty() && became.value.empty() && became.key.empty() && !became.kept;
+  return renamed ? arguments::flag_table().named(became.flag) : flag;
+}
+
+// What decides the same thing has the same one: all names of a flag, whatever they make of their values.
+std::string subject_of(const arguments::Flag& flag, const std::string& name) {
+  if (flag.pattern) return name;
+  const arguments::Replacement& became = flag.replaced_by;
+  return std::string(became.flag.empty() || !became.key.empty() ? flag.name : became.flag);
+}
+
+const char* why_unsearched(const arguments::Flag& flag) {
+  for (const Unsearched& each : kUnsearched)
+    if (each.flag == flag.name) return each.why;
+  return flag.command_line_only ? "it is for the command line of a search, and the same for every trial"
+                                : nullptr;
+}
+
+class SpaceReader {
+ public:
+  explicit SpaceReader(Reader& reader) : reader_(reader) {}
+
+  Space read(const Json& written) {
+    if (!written.is_object() || written.empty()) {
+      reader_.wrong("/space", "nothing to search", "space names flags with their choices or ranges",
+                    "space: {learning_rate: {low: 1e-5, high: 1e-2, log: true}}");
+      return {};
+    }
+    for (const auto& [name, values] : written.items()) read_flag(name, values);
+    return std::move(space_);
+  }
+
+ private:
+  void read_flag(const std::string& name, const Json& values) {
+    const std::string pointer = "/space/" + name;
+    const arguments::FlagMatch match = arguments::flag_table().find(name);
+    if (!match) {
+      reader_.wrong(pointer, "unknown flag '" + name + "'", "a space names flags of hftrain",
+                    arguments::hint_for_unknown(name, ""));
+    } else if (!may_be_searched(match, name, pointer)) {
+      return;
+    }
+    const arguments::Flag* const flag = match ? &flag_of_today(*match.flag) : nullptr;
+    Parameter parameter{.flag = flag == nullptr || flag->pattern ? replaced(name) : std::string(flag->name)};
+    if (!read_values(values, pointer, parameter)) return;
+    if (flag != nullptr) check_values(*flag, parameter, pointer, reader_);
+    space_.push_back(std::move(parameter));
+  }
+
+  static std::string replaced(std::string name) {
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+  }
+
+  bool may_be_searched(const arguments::FlagMatch& match, const std::string& name,
+                       const std::string& pointer) {
+    const std::string flag(match.flag->name);
+    if (match.negated) {
+      reader_.wrong(pointer, "'" + name + "' is a word of the command line only", "a flag has values here",
+                    flag + ": {choices: [true, false]}");
+      return false;
+    }
+    if (const char* const why = why_unsearched(*match.flag)) {
+      reader_.wrong(pointer, name + " is not searched", why, "leave it out");
+      return false;
+    }
+    const auto [first, fresh] = named_.emplace(subject_of(*match.flag, replaced(name)), name);
+    if (fresh) return true;
+    reader_.wrong(pointer, "'" + first->second + "' and '" + name + "' are names of one flag",
+                  "of two values only one would count", "keep one of the two");
+    return false;
+  }
+
+  // Whether `parameter` can be drawn from.
+  bool read_values(const Json& values, const std::string& pointer, Parameter& parameter) {
+    const size_t before = reader_.mistakes();
+    if (!values.is_object()) {
+      reader_.wrong(pointer, "no mapping", "a flag has choices, or low and high", "{choices: [a, b]}");
+    } else if (values.contains("choices")) {
+      read_choices(values, pointer, parameter, reader_);
+    } else {
+      read_range(values, pointer, parameter, reader_);
+    }
+    return reader_.mistakes() == before;
+  }
+
+  Reader& reader_;
+  Space space_;
+  std::map<std::string, std::string> named_;  // what is decided -> by which name
+};
 
 void read_method(const Json& written, Specification& specification, Reader& reader) {
   if (!written.contains("method")) return;
@@ -195,7 +317,7 @@ void read_method(const Json& written, Specification& specification, Reader& read
   const auto* const found = std::find_if(kMethods.begin(), kMethods.end(),
                                          [&](const auto& method) { return word == method.first; });
   if (found == kMethods.end()) {
-    return reader.wrong("method", "unknown method '" + word + "'", "there are grid, random, tpe and asha",
+    return reader.wrong("/method", "unknown method '" + word + "'", "there are grid, random, tpe and asha",
                         "method: tpe");
   }
   specification.method = found->second;
@@ -211,11 +333,11 @@ void check_grid(const Specification& specification, Reader& reader) {
   for (const Parameter& parameter : specification.space) {
     points *= static_cast<double>(parameter.count());
     if (parameter.count() > 0) continue;
-    reader.wrong("space." + parameter.flag, "a grid has no points between low and high",
+    reader.wrong("/space/" + parameter.flag, "a grid has no points between low and high",
                  "the range has no step", "step: …, or {choices: [...]}");
   }
   if (points > kMostTrials) {
-    reader.wrong("space", "the grid has too many points",
+    reader.wrong("/space", "the grid has too many points",
                  "a search has at most " + std::to_string(kMostTrials) + " trials",
                  "fewer choices, or method: random");
   }
@@ -247,16 +369,18 @@ Json Specification::identity() const {
 }
 
 Specification read_specification(const std::string& text, const std::string& name) {
-  const Json written = arguments::yaml_as_json(text, name, ExitCode::kUsage);
-  Reader reader(name);
+  std::map<std::string, std::string> places;
+  const Json written = arguments::yaml_as_json(text, name, ExitCode::kUsage, &places);
+  Reader reader(name, std::move(places));
   Specification specification;
   if (!written.is_object()) {
-    reader.wrong("the file", "no mapping", "a search is keys with their values",
+    reader.wrong("", "no mapping", "a search is keys with their values",
                  "space: {learning_rate: {low: 1e-5, high: 1e-2}}");
     reader.finish();
   }
   reader.check_keys(written, kKeys, "");
-  specification.space = written.contains("space") ? read_space(written["space"], reader) : default_space();
+  specification.space =
+      written.contains("space") ? SpaceReader(reader).read(written["space"]) : default_space();
   read_method(written, specification, reader);
   const bool grid = specification.method == Method::kGrid;
   specification.trials = reader.count(written, "trials", 1, kMostTrials).value_or(grid ? 0 : 20);

@@ -11,7 +11,7 @@ namespace hftrain::search {
 enum class Method { kGrid, kRandom, kTpe, kAsha };
 
 struct Specification {
-  Space space;  // by the names of flags; without one in the file the Trainer's
+  Space space;  // by the names that flags have today; without one in the file the Trainer's
   Method method = Method::kTpe;
   int trials = 0;  // 0 only of a grid: all of its points
   std::string metric = "eval_loss";
@@ -25,8 +25,8 @@ struct Specification {
 
 const char* method_name(Method method);
 
-// `text` is YAML; `name` stands in messages. Error(kUsage) with every mistake that was found: keys, ranges, and flags that a
-// trial sets itself. Whether a flag exists and takes its values is for the arguments module to say.
+// `text` is YAML; `name` stands in messages. Error(kUsage) with every mistake that was found: keys, ranges, flags that are none,
+// stand there twice or are none of a trial, and values that a flag does not take.
 Specification read_specification(const std::string& text, const std::string& name);
 
 }  // namespace hftrain::search

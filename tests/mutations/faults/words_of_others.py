@@ -343,3 +343,39 @@ fault("a launch that asks for DeepSpeed in the environment is not told of",
       "lib/hftrain/arguments/import/deepspeed.cpp", "if (announces_deepspeed(environment)) note_announcement(outcome);", "if (announces_deepspeed(environment) && problems.size() > 1000) note_announcement(outcome);",
       tests=["arguments: the environment of an accelerate launch counts only when it is announced"],
       says=r"asks for DeepSpeed")
+
+fault("a trial pushes where another one does not",
+      "lib/hftrain/search/specification.cpp", '{"push_to_hub", "it would push trials to the Hub"},', '{"push_to_hub_", "it would push trials to the Hub"},',
+      tests=["search: what is no flag of a trial is not searched, by whichever name"], says=r"push-to-hub")
+
+fault("a search looks at the last set of choices alone",
+      "apps/hftrain/commands/search.cpp", "    check_trains(parsed);\n  }\n", "  }\n  check_trains(parsed);\n",
+      tests=["runs: search: mistakes are told before the first trial"], says=r"no trial of --do_eval, do_train|ends with 2")
+
+fault("a search asks for help as a trial",
+      "lib/hftrain/search/specification.cpp", "return flag.command_line_only ?", "return flag.command_line_only && flag.letter == 0 && flag.name != \"help_all\" ?",
+      tests=["search: what is no flag of a trial is not searched, by whichever name"], says=r"help")
+
+fault("a search draws one flag under two names",
+      "lib/hftrain/search/specification.cpp", "    if (fresh) return true;\n", "    if (fresh || first->second != \"\") return true;\n",
+      tests=["search: a flag is one parameter of a search by whichever name"], says=r"names of one flag")
+
+fault("a search calls flags by the names in its file",
+      "lib/hftrain/search/specification.cpp", "return renamed ? arguments::flag_table().named(became.flag) : flag;", "return renamed && flag.name.empty() ? arguments::flag_table().named(became.flag) : flag;",
+      tests=["search: a flag is one parameter of a search by whichever name"], says=r"per_device_train_batch_size")
+
+fault("a flag that the space draws is dropped without a word",
+      "apps/hftrain/commands/search.cpp", "    if (mapping || !given.origins.is_given(flag)", "    if (!mapping || !given.origins.is_given(flag)",
+      tests=["runs: search: a flag that the space draws is told"], says=r"ends with 2")
+
+fault("mistakes in a search have no line",
+      "lib/hftrain/search/specification.cpp", "return (found == places_.end() ? file_ : found->second)", "return (found == places_.end() || !dotted.empty() ? file_ : found->second)",
+      tests=["search: every mistake in a search is told at once, with its place"], says=r"search\.yaml:2:9: trails")
+
+fault("a wrong value in a search waits for a trial",
+      "lib/hftrain/search/specification.cpp", "  if (error == nullptr) return;\n", "  if (error == nullptr || !pointer.empty()) return;\n",
+      tests=["search: values that a flag does not take stand where they are written"], says=r"perhaps")
+
+fault("a slip in an Accelerate file hides those in its sections",
+      "lib/hftrain/arguments/import/accelerate.cpp", "if (unreadable || !know_kind()) return {};", "if (unreadable || !know_kind() || file_.mistakes() > before) return {};",
+      tests=["arguments: L1: unknown keys, missing files and kinds that are not ours"], says=r"fsdp_versio")

@@ -40,33 +40,40 @@ class AccelerateReader {
     const size_t before = file_.mistakes();
     check_environment();
     if (file_.mistakes() > before) return {};  // SageMaker's files have other keys
-    check_names();
+    const bool plain = check_names();
     kind_ = file_.text("distributed_type").value_or("");
     const bool unreadable =
         file_.value("distributed_type") != nullptr && !file_.value("distributed_type")->is_string();
-    if (unreadable || !know_kind() || file_.mistakes() > before) return {};
-    processes();
-    for (const char* key : kFlags) top_level(key);
-    old_keys();
-    idle_keys();
+    if (unreadable || !know_kind()) return {};
+    if (plain) read_top_level();
     read_sections(kind_, file_);
     if (file_.mistakes() > before) return {};  // what follows from half a file would only repeat it
     return file_.take_flags();
   }
 
  private:
-  void check_names() {
+  void read_top_level() {
+    processes();
+    for (const char* key : kFlags) top_level(key);
+    old_keys();
+    idle_keys();
+  }
+
+  // Whether every key that is one value has one, on which those who read them count.
+  bool check_names() {
     std::vector<std::string> known(kFlags.begin(), kFlags.end());
     known.insert(known.end(), kOther.begin(), kOther.end());
     known.insert(known.end(), kTpuKeys.begin(), kTpuKeys.end());
     known.insert(known.end(), kBetweenMachines.begin(), kBetweenMachines.end());
     file_.check_known(file_.values(), "", known);
+    const size_t before = file_.mistakes();
     for (const auto& [name, value] : file_.values().items()) {
       const bool several = name == "gpu_ids" || is_listed(kTpuKeys, name);
       const bool plain =
           std::find(known.begin(), known.end(), name) != known.end() && !is_listed(kSections, name);
       if (plain) file_.check_plain(name, value, '/' + name, several);
     }
+    return file_.mistakes() == before;
   }
 
   void check_environment() {
