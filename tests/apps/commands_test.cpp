@@ -252,6 +252,22 @@ TEST_CASE("words of small commands arrive as they were typed", "[process]") {
              Catch::Contains("error: ") && !Catch::Contains("'x'"));
 }
 
+TEST_CASE("tokenizer encode reads lines as data files are read", "[process]") {
+  const SmallTokenizer tokenizer;
+  const std::string file = tokenizer.folder / "lines.txt";
+  std::ofstream(file) << "some text\r\nmore\n\r\nlast\r";
+  const Words lines = {"some text", "more", "", "last"};
+  CHECK(tokenizer.texts({"--file", file}) == lines);
+  Program gzip(Words{"/bin/sh", "-c", "gzip -k \"$0\"", file});
+  REQUIRE(gzip.finish() == 0);
+  CHECK(tokenizer.texts({"--file", file + ".gz"}) == lines);
+  const std::string command =
+      "test \"$(\"$0\" tokenizer encode --tokenizer_name \"$1\" < \"$2\")\" = "
+      "\"$(\"$0\" tokenizer encode --tokenizer_name \"$1\" -- 'some text' more '' last)\"";
+  Program shell(Words{"/bin/sh", "-c", command, kProgram, tokenizer.folder / "tok", file});
+  CHECK(shell.finish() == 0);
+}
+
 TEST_CASE("a tokenizer learns the column text of records, and nothing of how they are written", "[process]") {
   const testing::TemporaryDirectory folder;
   const std::vector<std::pair<const char*, const char*>> files = {

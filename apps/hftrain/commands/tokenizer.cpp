@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
+#include "hftrain/data/line_reader.h"
 #include "hftrain/data/row_format.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "hftrain/tokenizer/tokenizer_training.h"
@@ -136,8 +136,42 @@ Json as_json(const tokenizer::Encoding& encoding) {
           {"offsets", offsets}, {"type_ids", encoding.type_ids}, {"attention_mask", encoding.attention_mask}};
 }
 
+using UseLine = std::function<void(const std::string& line)>;
+
+// As generate reads prompts and training its files: neither sees the "\r" of a line end.
+void use_line(std::string& line, const UseLine& use) {
+  if (line.ends_with('\r')) line.pop_back();
+  use(line);
+}
+
+void for_each_line_of_file(const std::string& path, const UseLine& use) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw Error(ExitCode::kData, "cannot read '" + path + "'")
+        .where("--file")
+        .why("it is a folder")
+        .hint("a file of texts, one per line");
+  constexpr size_t kLongest = size_t{1} << 30;  // bytes
+  data::LineReader lines(path, data::LineReader::Newlines::kUnix, kLongest);
+  std::string line;
+  while (lines.next(line) != data::LineReader::Ending::kNothingLeft) {
+    use_line(line, use);
+    line.clear();
+  }
+}
+
+void for_each_line_of_input(const UseLine& use) {
+  for (std::string line; std::getline(std::cin, line);) use_line(line, use);
+  if (!std::cin.bad() && std::ferror(stdin) == 0) return;
+  const int failure = errno;
+  throw Error(ExitCode::kData, "reading ended with an error")
+      .where("standard input")
+      .why(std::strerror(failure))
+      .hint("a file of texts, one per line, or a pipe");
+}
+
 // Every TEXT, every line of the file, or every line of standard input.
-void for_each_line(const CodingFlags& flags, const std::function<void(const std::string&)>& use) {
+void for_each_text(const CodingFlags& flags, const UseLine& use) {
   int64_t number = 0;
   const auto use_at = [&](const std::string& place, const std::string& text) {
     ++number;
@@ -150,34 +184,17 @@ void for_each_line(const CodingFlags& flags, const std::function<void(const std:
   };
   for (const std::string& text : flags.words) use_at("TEXT ", text);
   if (!flags.words.empty()) return;
-  std::ifstream file;
-  if (!flags.file.empty()) {
-    file.open(flags.file);
-    std::error_code ignored;
-    const bool folder = std::filesystem::is_directory(flags.file, ignored);
-    if (!file || folder)
-      throw Error(ExitCode::kData, "cannot read '" + flags.file + "'")
-          .where("--file")
-          .why(folder ? "it is a folder" : "it is not there, or may not be read")
-          .hint("a file of texts, one per line");
-  }
-  std::istream& lines = flags.file.empty() ? std::cin : file;
-  const std::string place = flags.file.empty() ? "standard input:" : flags.file + ':';
-  for (std::string line; std::getline(lines, line);) use_at(place, line);
-  if (lines.bad() || (&lines == &std::cin && std::ferror(stdin) != 0)) {
-    const int failure = errno;
-    throw Error(ExitCode::kData, "reading ended with an error")
-        .where(flags.file.empty() ? "standard input" : flags.file)
-        .why(std::strerror(failure))
-        .hint("a file of texts, one per line, or a pipe");
-  }
+  if (flags.file.empty())
+    return for_each_line_of_input([&](const std::string& line) { use_at("standard input:", line); });
+  for_each_line_of_file(flags.file, [&](const std::string& line) { use_at(flags.file + ':', line); });
 }
 
 ExitCode encode(const CommandContext& context, const std::vector<std::string>& words) {
   CodingFlags flags;
   CommandOptions options("hftrain tokenizer encode", "Print the token ids of text, one line per text");
   add_tokenizer(options, flags);
-  options.text("--file", flags.file, "FILE", "a text per line; without it and without TEXT: standard input");
+  options.text("--file", flags.file, "FILE",
+               "a text per line, .gz and .zst too; without it and without TEXT: standard input");
   options.texts("TEXT", flags.words, "TEXT", "texts; after -- those that begin with a dash");
   options.truth("--add_special_tokens", flags.special_tokens, "special tokens around every text");
   options.flag("--json", flags.json,
@@ -190,7 +207,7 @@ ExitCode encode(const CommandContext& context, const std::vector<std::string>& w
         .hint("leave one of them out");
   }
   const auto tokenizer = Tokenizer::load(flags.tokenizer_name);
-  for_each_line(flags, [&](const std::string& text) {
+  for_each_text(flags, [&](const std::string& text) {
     const tokenizer::Encoding encoding = tokenizer->encode(text, flags.special_tokens);
     context.out << (flags.json ? dump_json(as_json(encoding), -1) : ids_as_text(encoding.ids)) << '\n';
   });
@@ -222,7 +239,7 @@ ExitCode decode(const CommandContext& context, const std::vector<std::string>& w
   if (!options.read(words, context)) return ExitCode::kDone;
   if (!flags.words.empty()) flags.words = {join(flags.words, " ")};
   const auto tokenizer = Tokenizer::load(flags.tokenizer_name);
-  for_each_line(flags, [&](const std::string& line) {
+  for_each_text(flags, [&](const std::string& line) {
     context.out << tokenizer->decode(read_ids(line), flags.special_tokens) << '\n';
   });
   context.out.flush();

@@ -106,7 +106,7 @@ fault("a search of evaluations alone is begun",
       says=r"ends with 2|an evaluation alone")
 
 fault("a folder as standard input is an empty text",
-      "apps/hftrain/commands/tokenizer.cpp", "if (lines.bad() || (&lines == &std::cin && std::ferror(stdin) != 0)) {", "if (lines.bad()) {",
+      "apps/hftrain/commands/tokenizer.cpp", "if (!std::cin.bad() && std::ferror(stdin) == 0) return;", "if (!std::cin.bad() || std::ferror(stdin) != 0) return;",
       tests=["apps: words of small commands arrive as they were typed"],
       says=r"shell.finish")
 
@@ -379,3 +379,11 @@ fault("a wrong value in a search waits for a trial",
 fault("a slip in an Accelerate file hides those in its sections",
       "lib/hftrain/arguments/import/accelerate.cpp", "if (unreadable || !know_kind()) return {};", "if (unreadable || !know_kind() || file_.mistakes() > before) return {};",
       tests=["arguments: L1: unknown keys, missing files and kinds that are not ours"], says=r"fsdp_versio")
+
+fault("tokenizer encode keeps the CR of a line end",
+      "apps/hftrain/commands/tokenizer.cpp", "if (line.ends_with('\\r')) line.pop_back();", "if (line.ends_with('\\v')) line.pop_back();",
+      tests=["apps: tokenizer encode reads lines as data files are read"], says=r"lines")
+
+fault("tokenizer encode reads compressed bytes",
+      "lib/hftrain/data/byte_stream.cpp", 'if (name.ends_with(".gz"))', 'if (name.ends_with(".gzip"))',
+      tests=["apps: tokenizer encode reads lines as data files are read"], says=r"lines")
