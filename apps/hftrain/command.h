@@ -11,11 +11,18 @@ namespace hftrain::app {
 
 using front::CommandContext;
 
+// Whether a command reads flags of runs, those of the flag table.
+enum class RunFlags {
+  kNone,
+  kBeside,  // its own words, too
+  kAlone,   // then one file behind the name is its --config
+};
+
 struct Command {
   const char* name;
   const char* summary;  // one line for `hftrain --help`
   ExitCode (*run)(const CommandContext&);
-  bool takes_run_flags = false;  // the flag table's; then one file behind the name is its --config
+  RunFlags run_flags = RunFlags::kNone;
 };
 
 // Every command, in the order of `hftrain --help`; "train" is also what runs when no command is named.

@@ -55,6 +55,9 @@ constexpr Synonym kSynonyms[] = {
     {"system_prompt", "system"},
 };
 
+// Where what a command declares is wanted, and not what it does (declared_by). Commands are run by one thread.
+Declared* declared_now = nullptr;
+
 bool is_word_for_help(const std::string& word) {
   return word == "--help" || word == "-h" || word == "--help-all" || word == "--help_all";
 }
@@ -318,11 +321,29 @@ void CommandOptions::value(const std::string& name, const std::string& kind, con
 }
 
 bool CommandOptions::read(const std::vector<std::string>& words, const CommandContext& context) const {
+  if (declared_now != nullptr) {
+    for (const Option& option : options_) declared_now->options.push_back({option.name, option.kind, option.help});
+    return false;
+  }
   Reading reading(*this);
-  const std::vector<std::string> asked(words.begin(), std::find(words.begin(), words.end(), "--"));
-  if (answered(asked, reading.help(), context)) return false;
+  const std::vector<std::string> before(words.begin(), std::find(words.begin(), words.end(), "--"));
+  if (answered(before, reading.help(), context)) return false;
   reading.read(words);
   return true;
+}
+
+Declared declared_by(const Command& command, const CommandContext& context, std::vector<std::string> words) {
+  Declared declared;
+  CommandContext asking = context;
+  asking.arguments = std::move(words);
+  declared_now = &declared;
+  try {
+    command.run(asking);
+  } catch (const Error&) {
+    // A command with actions, which has said them.
+  }
+  declared_now = nullptr;
+  return declared;
 }
 
 bool answered(const std::vector<std::string>& words, const std::string& help, const CommandContext& context) {
@@ -337,6 +358,7 @@ bool answered(const std::vector<std::string>& words, const std::string& help, co
 
 void throw_unknown_action(const std::string& command, const std::string& word,
                           const std::vector<std::string>& known) {
+  if (declared_now != nullptr) declared_now->actions = known;
   std::string hint = did_you_mean(suggest_names(word, known, kSynonyms));
   if (hint.empty()) hint = '`' + command + " --help`";
   if (word.empty())

@@ -23,7 +23,7 @@ class CommandOptions {
   // below the options.
   CommandOptions(std::string command, std::string summary, std::string more = "");
 
-  // Names without dashes are positional. `kind` is the word for a value in the help.
+  // Names without dashes are positional. `kind` is the word for a value in the help, or the words that it may be: "a|b".
   enum class Need { kRequired, kOptional };
   void flag(const std::string& name, bool& value, const std::string& help);   // without a value
   void truth(const std::string& name, bool& value, const std::string& help);  // true or false
@@ -63,6 +63,18 @@ class CommandOptions {
   std::string command_, summary_, more_;
   std::vector<Option> options_;
 };
+
+// What a command declares, in place of doing it: its options, or the actions that may stand first. `words`: what stands behind its name.
+struct Declared {
+  struct Option {
+    std::string name;  // "--vocab_size", "DIR"
+    std::string kind;  // of a value, "true|false" where it is one of some words; empty: takes none
+    std::string help;
+  };
+  std::vector<std::string> actions;
+  std::vector<Option> options;
+};
+Declared declared_by(const Command& command, const CommandContext& context, std::vector<std::string> words);
 
 // For a command with actions behind it ("hftrain checkpoint"): true when `words` ask for help or the version,
 // which is then printed.

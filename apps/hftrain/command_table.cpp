@@ -24,10 +24,11 @@ ExitCode run_hosted(const CommandContext&);
 namespace {
 
 constexpr Command kCommands[] = {
-    {"train", "train, evaluate and predict; the default when no command is named", run_train, true},
+    {"train", "train, evaluate and predict; the default when no command is named", run_train,
+     RunFlags::kAlone},
     {"plan", "resolve and print what a run would do, without doing it; the same as --dry_run", run_plan,
-     true},
-    {"prepare", "tokenise and pack the data of a run into the cache", run_prepare, true},
+     RunFlags::kAlone},
+    {"prepare", "tokenise and pack the data of a run into the cache", run_prepare, RunFlags::kAlone},
     {"cache", "the token cache: what lies there, and what to remove", run_cache},
     {"devices", "the GPUs, cores and memory that a run would see", run_devices},
     {"doctor", "what is installed, what is missing and what that costs", run_doctor},
@@ -35,14 +36,14 @@ constexpr Command kCommands[] = {
     {"fetch", "a model or a data set of the Hub into the local cache", run_fetch},
     {"checkpoint", "verify, inspect, merge or export a checkpoint", run_checkpoint},
     {"report", "one page of a run, or of several side by side", run_report},
-    {"search", "try values of flags in many runs, and say which were best", run_search},
-    {"explain", "everything about one flag", run_explain},
+    {"search", "try values of flags in many runs, and say which were best", run_search, RunFlags::kBeside},
+    {"explain", "everything about one flag", run_explain, RunFlags::kBeside},
     {"docs", "print docs/arguments.md, docs/compatibility.md or the man page", run_docs},
     {"completion", "print a completion script for bash, zsh or fish", run_completion},
     {"tokenizer", "train a tokenizer, encode and decode with one", run_tokenizer},
     {"sample-data", "write seeded example data with a known loss floor", run_sample_data},
     {"hosted", "used by --hostfile on the other machines", run_hosted},
-    {nullptr, nullptr, nullptr, false},
+    {nullptr, nullptr, nullptr},
 };
 
 }  // namespace

@@ -103,7 +103,8 @@ int run(CommandContext& context) {
   }
   const Command* command = find_command(name);
   if (command == nullptr) throw unknown_command(name);
-  if (command->takes_run_flags && begins_with_a_word(arguments) && names_configuration(arguments.front()))
+  if (command->run_flags == hftrain::app::RunFlags::kAlone && begins_with_a_word(arguments) &&
+      names_configuration(arguments.front()))
     arguments.insert(arguments.begin(), "--config");
   const ExitCode code = command->run(context);
   context.out.flush();

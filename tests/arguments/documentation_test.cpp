@@ -109,9 +109,14 @@ TEST_CASE("the man page holds every flag and no stray control line") {
 }
 
 TEST_CASE("completions offer what works and nothing that is refused") {
+  const std::vector<CompletedCommand> commands = {
+      {.name = "train", .summary = "train a model", .takes_run_flags = true},
+      {.name = "plan", .summary = "the user's plan", .takes_run_flags = true},
+      {.name = "cache", .summary = "what lies there", .actions = {"list"}},
+      {.name = "cache list", .options = {{"--json", "for machines [all]", {}, false}}}};
   for (const char* shell : {"bash", "zsh", "fish"}) {
     INFO(shell);
-    const std::string script = completion_script(shell, kCommands);
+    const std::string script = completion_script(shell, commands);
     CHECK(contains(script, "lr_scheduler_type"));
     CHECK(contains(script, "cosine_with_min_lr"));
     CHECK(contains(script, "plan"));
@@ -119,7 +124,7 @@ TEST_CASE("completions offer what works and nothing that is refused") {
     CHECK_FALSE(contains(script, "load_in_8bit"));
     CHECK_FALSE(contains(script, "galore_adamw"));
   }
-  CHECK_REFUSED(completion_script("tcsh", kCommands), "no completion for 'tcsh'");
+  CHECK_REFUSED(completion_script("tcsh", commands), "no completion for 'tcsh'");
 }
 
 TEST_CASE("explain says no sentence twice about any flag") {

@@ -13,7 +13,8 @@ ExitCode run_docs(const CommandContext& context) {
   std::string which;
   CommandOptions options("hftrain docs",
                          "Print the page of all flags or of compatibility in Markdown, or the man page");
-  options.text("WHICH", which, "WHICH", "arguments, compatibility or man", CommandOptions::Need::kRequired);
+  options.text("WHICH", which, "arguments|compatibility|man", "arguments, compatibility or man",
+               CommandOptions::Need::kRequired);
   if (!options.read(context.arguments, context)) return ExitCode::kDone;
   if (which == "arguments") {
     context.out << arguments::arguments_markdown();

@@ -75,9 +75,9 @@ void declare_rest(CommandOptions& options, GenerateFlags& flags) {
   };
   options.number("--batch_size", flags.batch_size, 1, "prompts that are computed at a time");
   options.number("--seed", flags.seed, 0, "of sampling: the same text for the same prompt at the same place");
-  options.text("--dtype", flags.dtype, "TYPE",
+  options.text("--dtype", flags.dtype, "auto|float32|bfloat16|float16",
                "of weights and computation: auto (as they are stored), float32, bfloat16 or float16");
-  options.text("--draft_weights", flags.draft_weights, "TYPE",
+  options.text("--draft_weights", flags.draft_weights, "auto|int8|none",
                "of the copies of float32 weights that foresee what a single text says next, which the "
                "weights themselves then "
                "confirm: int8, none, or auto (int8 where it saves time and there is room)");

@@ -77,11 +77,11 @@ const std::vector<SampleKind>& sample_kinds() {
   return kKinds;
 }
 
-std::string kind_names() {
+std::string kind_names(const char* between) {
   std::vector<std::string> names;
   for (const SampleKind& kind : sample_kinds()) names.push_back(kind.name);
   names.push_back(kImages);
-  return join(names, ", ");
+  return join(names, between);
 }
 
 const SampleKind& kind_named(const std::string& name) {
@@ -90,7 +90,7 @@ const SampleKind& kind_named(const std::string& name) {
   }
   throw Error(ExitCode::kUsage, "unknown kind '" + name + "'")
       .where("KIND")
-      .why("the kinds are " + kind_names())
+      .why("the kinds are " + kind_names(", "))
       .hint("hftrain sample-data text OUT, for example");
 }
 
@@ -154,7 +154,7 @@ void write_images(const SampleFlags& flags, const CommandContext& context) {
 ExitCode run_sample_data(const CommandContext& context) {
   SampleFlags flags;
   CommandOptions options("hftrain sample-data", "Write seeded example data with a known loss floor");
-  options.text("KIND", flags.kind, "KIND", kind_names(), CommandOptions::Need::kRequired);
+  options.text("KIND", flags.kind, kind_names("|"), kind_names(", "), CommandOptions::Need::kRequired);
   options.text(
       "OUT", flags.out, "OUT",
       "a file when it ends in the kind's extension (.txt of text, .jsonl of the others), else a folder that "

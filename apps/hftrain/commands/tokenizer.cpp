@@ -35,7 +35,7 @@ struct TrainFlags {
 void declare_train_options(CommandOptions& options, TrainFlags& flags) {
   tokenizer::TokenizerTraining& training = flags.training;
   options.text(
-      "--kind", flags.kind, "KIND",
+      "--kind", flags.kind, "bpe|wordpiece|unigram|wordlevel",
       "bpe (byte-level), wordpiece (longest pieces first), unigram (likeliest pieces) or wordlevel (whole "
       "words)");
   options.number("--vocab_size", training.vocab_size, 1,

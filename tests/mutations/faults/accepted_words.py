@@ -101,7 +101,7 @@ fault("min_num_params beside a policy of layers is taken without a word",
       says=r"told\(")
 
 fault("a configuration file behind the name of a command is no configuration",
-      "apps/hftrain/main.cpp", "if (command->takes_run_flags && begins", "if (command->takes_run_flags && name.empty() && begins",
+      "apps/hftrain/main.cpp", "if (command->run_flags == hftrain::app::RunFlags::kAlone && begins", "if (command->run_flags == hftrain::app::RunFlags::kAlone && name.empty() && begins",
       tests=["apps: one configuration file is one for every command that takes the flags of a run"],
       says=r"dry_run|values follow a flag|run\.yaml")
 

@@ -387,3 +387,23 @@ fault("tokenizer encode keeps the CR of a line end",
 fault("tokenizer encode reads compressed bytes",
       "lib/hftrain/data/byte_stream.cpp", 'if (name.ends_with(".gz"))', 'if (name.ends_with(".gzip"))',
       tests=["apps: tokenizer encode reads lines as data files are read"], says=r"lines")
+
+fault("bash cuts names of files at blanks",
+      "lib/hftrain/arguments/completion.cpp", """  else
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+""", """  else
+    COMPREPLY=($(compgen -f -- "$current"))
+""",
+      tests=["runs: completions: bash offers what a command takes"], says=r"behind 'hftrain --train_file a'")
+
+fault("zsh completes from fpath alone",
+      "lib/hftrain/arguments/completion.cpp", 'if [[ "$funcstack[1]" == _hftrain ]]; then _hftrain "$@"; else compdef _hftrain hftrain; fi', '_hftrain "$@"',
+      tests=["runs: completions: zsh completes with a sourced script"], says=r"registered _hftrain")
+
+fault("completions offer flags of runs behind every command",
+      "apps/hftrain/commands/completion.cpp", "whole.takes_run_flags = command.run_flags != RunFlags::kNone;", "whole.takes_run_flags = command.run != nullptr;",
+      tests=["runs: completions: bash offers what a command takes", "runs: completions: fish offers what a command takes"], says=r"behind 'hftrain")
+
+fault("completions know no actions",
+      "apps/hftrain/command_options.cpp", "if (declared_now != nullptr) declared_now->actions = known;", "if (declared_now != nullptr) declared_now->actions.clear();",
+      tests=["runs: completions: fish offers what a command takes"], says=r"behind 'hftrain checkpoint '")
