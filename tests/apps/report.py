@@ -219,6 +219,79 @@ def a_live_page_of_a_search_has_trials_that_begin_later(fixture, folder):
             server.wait()
 
 
+# As much of a browser as the script of a page needs. What is typed: the first page and the second one; what is printed: the names in the
+# controls and whether each is checked, before and after a run was hidden and another one began.
+DOM = """
+const [first, second] = JSON.parse(require('fs').readFileSync(0, 'utf8'));
+const part = (page, pattern) => page.match(pattern)[1];
+const dataOf = page => part(page, /id=data>([^]*?)<\\/script>/);
+class Node {
+  constructor(tag) { Object.assign(this, { tag, children: [], style: {}, textContent: '' }); }
+  append(...children) { this.children.push(...children); }
+  replaceChildren(...children) { this.children = children; }
+  replaceWith(other) { if (other.data) held.data.textContent = other.data; else this.textContent = other.textContent; }
+  setAttribute() {}
+  querySelector() { return null; }
+  remove() {}
+}
+const held = Object.fromEntries(['data', 'plots', 'controls', 'main', 'h1'].map(name => [name, new Node(name)]));
+held.data.textContent = dataOf(first);
+globalThis.document = { getElementById: id => held[id], createElement: tag => new Node(tag), createElementNS: (space, tag) => new Node(tag),
+                        querySelector: tag => held[tag], querySelectorAll: () => [], title: part(first, /<title>([^<]*)/) };
+globalThis.DOMParser = class {
+  parseFromString(page) {
+    return { title: part(page, /<title>([^<]*)/), querySelector: tag => tag === 'main' ? { data: dataOf(page) } : { textContent: part(page, /<h1>([^<]*)/) } };
+  }
+};
+let state = '0', again;
+globalThis.setTimeout = call => { again = call; };
+globalThis.fetch = async path => ({ text: async () => path === '/state' ? state : second });
+const shown = () => held.controls.children.slice(3).map(label => [label.children[1].children[1], label.children[0].checked]);
+const settle = async () => { for (let i = 0; i < 20; ++i) await new Promise(setImmediate); };
+(async () => {
+  eval(part(first, /<script>([^]*?)<\\/script>/));
+  await settle();
+  const before = shown();
+  held.controls.children[3].children[0].onchange({ target: { checked: false } });
+  state = '1';
+  await again();
+  await settle();
+  console.log(JSON.stringify([before, shown(), document.title, held.h1.textContent]));
+})();
+"""
+
+
+def a_live_page_gives_runs_that_begin_later_their_controls(fixture, folder):
+    if shutil.which("node") is None:
+        skip("there is no node here")
+    output = os.path.join(folder, "search")
+    server, pages = None, []
+    try:
+        for trials in (2, 3):
+            folder_of = os.path.join(output, f"trial-{trials - 1}", "hftrain")
+            for place in {folder_of, os.path.join(output, "trial-0", "hftrain")}:
+                os.makedirs(place, exist_ok=True)
+                with open(os.path.join(place, "log.jsonl"), "w") as file:
+                    file.write('{"step": 1, "loss": 2.5}\n{"step": 2, "loss": 2}\n')
+            with open(os.path.join(output, "search.json"), "w") as file:
+                json.dump({"trials": [{"folder": f"/elsewhere/trial-{each}"} for each in range(trials)]}, file)
+            if server is None:
+                server = subprocess.Popen([HFTRAIN, "report", "--serve", output], env=fixture.environment, text=True, stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE)
+                address = server.stdout.readline().strip()
+            pages.append(fetch(address))
+    finally:
+        server.kill()
+        server.wait()
+    said = subprocess.run(["node", "-e", DOM], input=json.dumps(pages), text=True, capture_output=True, timeout=PATIENCE)
+    expect(said.returncode == 0 and said.stdout, "the script runs", said.stderr)
+    before, after, title, heading = json.loads(said.stdout)
+    expect(before == [["trial-0", True], ["trial-1", True]], "two runs", before)
+    expect(after == [["trial-0", False], ["trial-1", True], ["trial-2", True]], "a third one, and the first is still hidden", after)
+    for words in (title, heading):
+        expect(words and words in pages[1], "the words of the new page", words)
+
+
 def events_tell_of_attempts_and_failures(fixture, folder):
     output = os.path.join(folder, "out")
     command = [HFTRAIN, *fixture.flags(output, "--max_steps", 60, "--save_steps", 10, "--max_restarts", 1)]
@@ -336,7 +409,7 @@ def a_browser_draws_it_and_asks_nobody(fixture, folder):
 
 
 SCENARIOS = [a_page_has_what_the_run_logged, runs_stand_side_by_side, mistakes_lose_nothing, a_live_page_follows_the_run, a_live_page_of_a_search_has_trials_that_begin_later,
-             events_tell_of_attempts_and_failures, an_events_file_that_cannot_be_written_stops_nothing,
+             a_live_page_gives_runs_that_begin_later_their_controls, events_tell_of_attempts_and_failures, an_events_file_that_cannot_be_written_stops_nothing,
              a_million_points_make_a_small_page, a_browser_draws_it_and_asks_nobody]
 
 if __name__ == "__main__":

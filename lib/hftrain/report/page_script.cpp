@@ -128,20 +128,29 @@ function drawAll() {
   data.charts.forEach((chart, i) => draw(plots.children[i], chart));
   if (!data.charts.length) plots.textContent = 'No metric has two records yet.';
 }
+// Built anew where the runs are others: they stand as the view is.
 function controls() {
   const place = document.getElementById('controls');
   const axis = html('select', { onchange: e => { view.axis = e.target.value; drawAll(); } },
     html('option', { value: 'step', textContent: 'steps' }), html('option', { value: 'time', textContent: 'time' }));
-  const log = html('input', { type: 'checkbox', onchange: e => { view.log = e.target.checked; drawAll(); } });
-  const smooth = html('input', { type: 'range', min: 0, max: 0.99, step: 0.01, value: 0, oninput: e => { view.smooth = Number(e.target.value); drawAll(); } });
-  place.append(html('label', {}, 'over', axis), html('label', {}, log, 'logarithmic'), html('label', {}, 'smooth', smooth));
+  axis.value = view.axis;
+  const log = html('input', { type: 'checkbox', checked: view.log, onchange: e => { view.log = e.target.checked; drawAll(); } });
+  const smooth = html('input', { type: 'range', min: 0, max: 0.99, step: 0.01, value: view.smooth, oninput: e => { view.smooth = Number(e.target.value); drawAll(); } });
+  place.replaceChildren(html('label', {}, 'over', axis), html('label', {}, log, 'logarithmic'), html('label', {}, 'smooth', smooth));
   if (data.runs.length < 2) return;
   data.runs.forEach((name, run) => {
-    const box = html('input', { type: 'checkbox', checked: true, onchange: e => { e.target.checked ? view.hidden.delete(run) : view.hidden.add(run); drawAll(); } });
+    const box = html('input', { type: 'checkbox', checked: !view.hidden.has(run), onchange: e => { e.target.checked ? view.hidden.delete(run) : view.hidden.add(run); drawAll(); } });
     const dot = html('span', { className: 'dot' });
     dot.style.background = colour(run);
     place.append(html('label', {}, box, html('span', {}, dot, name)));
   });
+}
+// After the page was read again: a run is known by its name.
+function regroup(before) {
+  if (String(data.runs) === String(before)) return;
+  const place = run => data.runs[run] === before[run] ? run : data.runs.indexOf(before[run]);
+  view.hidden = new Set([...view.hidden].map(place).filter(run => run >= 0));
+  controls();
 }
 let seen = null;
 async function follow() {
@@ -150,9 +159,12 @@ async function follow() {
     if (seen !== null && now !== seen) {
       const page = new DOMParser().parseFromString(await (await fetch('/', { cache: 'no-store' })).text(), 'text/html');
       const open = new Set([...document.querySelectorAll('details[open] > summary')].map(s => s.textContent));
-      document.querySelector('main').replaceWith(page.querySelector('main'));
+      for (const part of ['main', 'h1']) document.querySelector(part).replaceWith(page.querySelector(part));
+      document.title = page.title;
       for (const s of document.querySelectorAll('details > summary')) s.parentElement.open = open.has(s.textContent);
+      const before = data.runs;
       data = JSON.parse(document.getElementById('data').textContent);
+      regroup(before);
       drawAll();
     }
     seen = now;

@@ -87,3 +87,11 @@ fault("an argument that nobody gave hides what the model's config says from trac
       "lib/hftrain/reporting/configuration.cpp", "if (!value.is_null() || !all.contains(key)) all[key] = value;", "all[key] = value;",
       tests=["reporting: an argument that nobody gave hides no key of the model from trackers"],
       says=r"model_type")
+
+fault("a live page has no controls for runs that begin later",
+      "lib/hftrain/report/page_script.cpp", "      regroup(before);\n", "",
+      tests=["runs: report: a live page gives runs that begin later their controls"], says=r"a third one")
+
+fault("a live page forgets which runs were hidden",
+      "lib/hftrain/report/page_script.cpp", "checked: !view.hidden.has(run), onchange", "checked: true, onchange",
+      tests=["runs: report: a live page gives runs that begin later their controls"], says=r"the first is still hidden")
