@@ -100,7 +100,7 @@ arguments::ParseOutcome parse_given(const CommandContext& context, const SearchR
 // A value that the space draws is the trial's, whatever else gives the flag one.
 void tell_overruled(const CommandContext& context, const SearchRequest& request, const search::Space& space) {
   const arguments::ParseOutcome given = parse_given(context, request);
-  std::vector<Diagnostic> refused;
+  std::vector<Diagnostic> mistakes;
   for (const search::Parameter& parameter : space) {
     const arguments::Flag& row = *arguments::flag_table().find(parameter.flag).flag;
     const std::string flag(row.replaced_by.flag.empty() ? parameter.flag : row.replaced_by.flag);
@@ -112,12 +112,12 @@ void tell_overruled(const CommandContext& context, const SearchRequest& request,
                   << request.file << " draws it" << std::endl;
       continue;
     }
-    refused.push_back({.what = origin + " counts for no trial",
+    mistakes.push_back({.what = origin + " counts for no trial",
                        .where = "command line",
                        .why = "the space of " + request.file + " draws " + parameter.flag,
                        .hint = "leave it out, or write a space without it"});
   }
-  if (!refused.empty()) throw Error(ExitCode::kUsage, std::move(refused));
+  if (!mistakes.empty()) throw Error(ExitCode::kUsage, std::move(mistakes));
 }
 
 void check_trains(const arguments::ParseOutcome& parsed) {
