@@ -234,8 +234,7 @@ std::string subject_of(const arguments::Flag& flag, const std::string& name) {
 const char* why_unsearched(const arguments::Flag& flag) {
   for (const Unsearched& each : kUnsearched)
     if (each.flag == flag.name) return each.why;
-  return flag.command_line_only ? "it is for the command line of a search, and the same for every trial"
-                                : nullptr;
+  return flag.command_line_only ? "it stands on a command line alone, and is no value of a trial" : nullptr;
 }
 
 class SpaceReader {
