@@ -402,7 +402,7 @@ fault("zsh completes from fpath alone",
 
 fault("completions offer flags of runs behind every command",
       "apps/hftrain/commands/completion.cpp", "whole.takes_run_flags = command.run_flags != RunFlags::kNone;", "whole.takes_run_flags = command.run != nullptr;",
-      tests=["runs: completions: bash offers what a command takes", "runs: completions: fish offers what a command takes"], says=r"behind 'hftrain")
+      tests=["runs: completions: fish offers what a command takes"], says=r"behind 'hftrain")
 
 fault("completions know no actions",
       "apps/hftrain/command_options.cpp", "if (declared_now != nullptr) declared_now->actions = known;", "if (declared_now != nullptr) declared_now->actions.clear();",
