@@ -39,6 +39,12 @@ bool stays_here(const std::string& name) {
          name == "hftrain";
 }
 
+// As huggingface_hub leaves them out (DEFAULT_IGNORE_PATTERNS): a repository's configuration may hold credentials.
+bool is_never_pushed(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name == ".git" || (name == "huggingface" && path.parent_path().filename() == ".cache");
+}
+
 // Paths relative to `folder`, in their order; of an output folder without what stays here, which is not looked into: a checkpoint
 // may go meanwhile. A link that leads nowhere, or round in a circle, is no file, as for the Hub's own package.
 std::vector<std::string> files_below(const std::string& folder, bool of_output) {
@@ -47,7 +53,8 @@ std::vector<std::string> files_below(const std::string& folder, bool of_output) 
   fs::recursive_directory_iterator entry(folder, failed);
   for (const fs::recursive_directory_iterator end; !failed && entry != end; entry.increment(failed)) {
     std::error_code unreadable;
-    if (of_output && entry.depth() == 0 && stays_here(entry->path().filename().string())) {
+    const bool left = of_output && entry.depth() == 0 && stays_here(entry->path().filename().string());
+    if (left || is_never_pushed(entry->path())) {
       entry.disable_recursion_pending();
     } else if (entry->is_regular_file(unreadable)) {
       paths.push_back(entry->path().lexically_relative(folder).string());

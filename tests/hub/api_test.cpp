@@ -134,3 +134,32 @@ TEST_CASE("a token that a server repeats is not repeated", "[hub]") {
   CHECK(said.find("Authorization: Bearer <") != std::string::npos);
   CHECK(said.find("Bearer " + access.token) == std::string::npos);
 }
+
+TEST_CASE("an answer with the token in it is read as it came", "[hub]") {
+  StandInServer server([](int connection, const std::string&) {
+    StandInServer::say(connection, 200, R"({"tokenizer": "token"})");
+  });
+  Access access = impatient(server);
+  access.token = "token";
+  Api api(access);
+  CHECK(api.ask_json("/api/x", {"org/name"}, "") == hftrain::Json{{"tokenizer", "token"}});
+}
+
+TEST_CASE("a token that is not taken and a file that is gone are told as such", "[hub]") {
+  hftrain::http::Answer answer;
+  const Api api({.endpoint = "http://127.0.0.1:9", .token = kToken});
+  answer.status = 401;
+  CHECK(std::string(api.refusal(answer, {"org/name"}, "").what()) ==
+        "the Hub does not take the access token");
+  answer.headers["x-error-code"] = "RepoNotFound";
+  CHECK(std::string(api.refusal(answer, {"org/name"}, "").what()).ends_with("is not there, or is private"));
+  answer.status = 404;
+  answer.headers["x-error-code"] = "EntryNotFound";
+  CHECK(std::string(api.refusal(answer, {"org/name"}, "", "a/b.json").what())
+            .ends_with("has no file 'a/b.json'"));
+  const Api nobody({.endpoint = "http://127.0.0.1:9"});
+  answer.status = 401;
+  answer.headers.clear();
+  CHECK(
+      std::string(nobody.refusal(answer, {"org/name"}, "").what()).ends_with("is not there, or is private"));
+}

@@ -64,7 +64,7 @@ bool may_pass(const http::Answer& answer) {
   return answer.status == 0 || answer.status == 408 || answer.status == 429 || answer.status >= 500;
 }
 
-std::string reason_of(const http::Answer& answer) {
+std::string Api::reason_of(const http::Answer& answer) const {
   if (answer.status == 0) return answer.failure.empty() ? "no answer" : answer.failure;
   std::string text = header_of(answer, "x-error-message");
   const std::optional<Json> body = try_parse_json(answer.body);
@@ -73,7 +73,7 @@ std::string reason_of(const http::Answer& answer) {
     if (error != body->end() && error->is_string()) text = error->get<std::string>();
   }
   return "HTTP " + std::to_string(answer.status) +
-         (text.empty() ? "" : ": " + printable(text.substr(0, kShownOfAnAnswer)));
+         (text.empty() ? "" : ": " + printable(without_token(text).substr(0, kShownOfAnAnswer)));
 }
 
 Api::Api(Access access, const std::atomic<bool>* stop)
@@ -91,23 +91,18 @@ void Api::check_address(const std::string& url) const {
   const bool without_tls = url.starts_with("http://");
   if (url.starts_with("https://") || (without_tls && !access_.endpoint.starts_with("https://"))) return;
   throw Error(ExitCode::kEnvironment, "the Hub names an address that is not gone to")
-      .where(masked("HF_ENDPOINT", printable(origin_of(url))))
+      .where(masked("HF_ENDPOINT", printable(without_token(origin_of(url)))))
       .why(without_tls ? "it is one without TLS" : "it is none of https:// or http://")
       .hint("is HF_ENDPOINT the address of a Hub?");
 }
 
-// What a server repeats of a request would stand in messages, and with them in logs.
-http::Answer Api::without_token(http::Answer answer) const {
-  const auto hide = [this](std::string& text) {
-    const std::string shown = placeholder("token");  // which may hold the token, if it is a short one
-    for (size_t at = text.find(access_.token); at != std::string::npos;
-         at = text.find(access_.token, at + shown.size()))
-      text.replace(at, access_.token.size(), shown);
-  };
-  if (access_.token.empty()) return answer;
-  hide(answer.body);
-  for (auto& [name, value] : answer.headers) hide(value);
-  return answer;
+std::string Api::without_token(std::string text) const {
+  if (access_.token.empty()) return text;
+  const std::string shown = placeholder("token");  // which may hold the token, if it is a short one
+  for (size_t at = text.find(access_.token); at != std::string::npos;
+       at = text.find(access_.token, at + shown.size()))
+    text.replace(at, access_.token.size(), shown);
+  return text;
 }
 
 http::Answer Api::once(const std::string& target, http::Request request) {
@@ -125,12 +120,10 @@ http::Answer Api::once(const std::string& target, http::Request request) {
     http::Answer answer = (request.take ? transfer_ : sends_much ? sending_ : client_).send(request);
     silence_ = answer.silent;
     const std::string location = header_of(answer, "location");
-    if (!redirects(answer.status) || location.empty() || hop == kMostRedirects)
-      return without_token(std::move(answer));
+    if (!redirects(answer.status) || location.empty() || hop == kMostRedirects) return answer;
     const bool kept_secret = url.starts_with("https://");
     url = location.starts_with('/') ? origin_of(url) + location : location;
-    if (!url.starts_with("https://") && (kept_secret || !url.starts_with("http://")))
-      return without_token(std::move(answer));
+    if (!url.starts_with("https://") && (kept_secret || !url.starts_with("http://"))) return answer;
     const bool asks_anew = answer.status < 307 && !request.upload;
     if (asks_anew) request.body.clear();
   }
@@ -165,8 +158,8 @@ http::Request Api::post(const Json& body) {
           .headers = {"Content-Type: application/json"}};
 }
 
-Error Api::refusal(const http::Answer& answer, const Repository& repository,
-                   const std::string& revision) const {
+Error Api::refusal(const http::Answer& answer, const Repository& repository, const std::string& revision,
+                   const std::string& file) const {
   const std::string reason = reason_of(answer);
   const std::string where = masked("HF_ENDPOINT", access_.endpoint) + repository.web();
   const std::string code = header_of(answer, "x-error-code");
@@ -182,6 +175,13 @@ Error Api::refusal(const http::Answer& answer, const Repository& repository,
         .where(where)
         .why(reason)
         .hint("the name of a branch, a tag or a commit; without one it is main");
+  if (code == "EntryNotFound" && !file.empty())
+    return Error(ExitCode::kData, repository.shown() + " has no file '" + file + "'")
+        .where(where)
+        .why(reason + ", though its list of files names it")
+        .hint("try again later, or name another commit by --revision");
+  // The Hub says so of repositories that are public, too; of what is not there it says so by a code.
+  if (answer.status == 401 && code.empty() && with_token) return token_not_taken(answer);
   if (answer.status == 401 || answer.status == 403 || code == "RepoNotFound" || answer.status == 404)
     return Error(ExitCode::kData,
                  repository.shown() + (answer.status == 403 ? " may not be used so by this account"
@@ -195,6 +195,13 @@ Error Api::refusal(const http::Answer& answer, const Repository& repository,
       .why(reason)
       .hint(may_pass(answer) ? "try again later; the same command goes on where this one ended"
                              : "is HF_ENDPOINT the address of a Hub?");
+}
+
+Error Api::token_not_taken(const http::Answer& answer) const {
+  return Error(ExitCode::kUsage, "the Hub does not take the access token")
+      .where(masked("HF_ENDPOINT", access_.endpoint))
+      .why(reason_of(answer))
+      .hint("make another one, for pushes one that may write, and give it by HF_TOKEN or `hf auth login`");
 }
 
 Json Api::ask_json(const std::string& target, const Repository& repository, const std::string& revision,

@@ -22,8 +22,8 @@ class Api {
 
   const std::string& endpoint() const { return access_.endpoint; }
 
-  // One request, its redirects followed. `target` is a path of the endpoint or a URL; the token goes to the endpoint alone, and
-  // stands in no answer, whatever the server says. No answer is an answer of status 0. Error(kEnvironment) for a URL that is not of the web, or
+  // One request, its redirects followed. `target` is a path of the endpoint or a URL; the token goes to the endpoint alone.
+  // No answer is an answer of status 0. Error(kEnvironment) for a URL that is not of the web, or
   // without TLS where the endpoint has it.
   http::Answer once(const std::string& target, http::Request request);
   // The same again, Access::attempts in all, as Retries says.
@@ -35,8 +35,15 @@ class Api {
   static http::Request post(const Json& body);
 
   // Why an answer is no good, with what to do about it: Error(kEnvironment) for servers and networks, Error(kData) for what is
-  // not there or may not be seen. `revision` may be empty.
-  Error refusal(const http::Answer& answer, const Repository& repository, const std::string& revision) const;
+  // not there or may not be seen. `revision` may be empty, and `file`, which is that of the repository that was asked for.
+  Error refusal(const http::Answer& answer, const Repository& repository, const std::string& revision,
+                const std::string& file = "") const;
+  Error token_not_taken(const http::Answer& answer) const;
+  // What the server says: X-Error-Message, "error" of the JSON, the status, or why there is no answer. One line, shortened, without
+  // the token.
+  std::string reason_of(const http::Answer& answer) const;
+  // Of what a server says and people are shown: it may repeat the request. Not of what is read, where the token may be a word.
+  std::string without_token(std::string text) const;
   // The last request ended because nothing came, or moved, as long as was waited for.
   bool met_silence() const { return silence_; }
   bool stopped() const { return stop_ != nullptr && *stop_; }
@@ -47,7 +54,6 @@ class Api {
  private:
   bool is_of_endpoint(const std::string& url) const;
   void check_address(const std::string& url) const;
-  http::Answer without_token(http::Answer answer) const;
 
   Access access_;
   const std::atomic<bool>* stop_;
@@ -72,9 +78,6 @@ class Retries {
   const Api& api_;
   int most_, attempts_ = 0, silences_ = 0;
 };
-
-// What the server says: X-Error-Message, "error" of the JSON, the status, or why there is no answer. One line, shortened.
-std::string reason_of(const http::Answer& answer);
 
 // What the Hub has of a revision (a branch, a tag or a commit).
 std::string commit_of(Api& api, const Repository& repository, const std::string& revision);

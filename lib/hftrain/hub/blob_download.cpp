@@ -56,8 +56,9 @@ uint64_t size_of(int descriptor, const std::string& path) {
 // The file while it grows.
 class Partial {
  public:
-  Partial(std::string path, const RemoteFile& file, const Progress& progress)
-      : path_(std::move(path)),
+  Partial(const Api& api, std::string path, const RemoteFile& file, const Progress& progress)
+      : api_(api),
+        path_(std::move(path)),
         file_(opened(path_, O_WRONLY)),
         remote_(file),
         progress_(progress),
@@ -109,10 +110,12 @@ class Partial {
     if (head.status == 206 && !goes_on)
       throw Error(ExitCode::kEnvironment, "the Hub sent another part of a file than was asked for")
           .where(remote_.path)
-          .why(range == head.headers.end() ? "it does not say which" : printable(range->second))
+          .why(range == head.headers.end() ? "it does not say which"
+                                           : printable(api_.without_token(range->second)))
           .hint("start the command again; what was there of the file is given up");
   }
 
+  const Api& api_;
   std::string path_;
   FileDescriptor file_;
   const RemoteFile& remote_;
@@ -150,14 +153,14 @@ uint64_t receive(Api& api, const Repository& repository, const std::string& comm
     if (partial.have() >= file.size) break;
     const bool unsuitable = answer.status == 416 || answer.status / 100 == 2;
     if (answer.status == 416) partial.cut();
-    if (!unsuitable && !may_pass(answer)) throw api.refusal(answer, repository, commit);
+    if (!unsuitable && !may_pass(answer)) throw api.refusal(answer, repository, commit, file.path);
     idle =
         partial.have() > most ? 0 : idle + 1;  // what is begun again and ends at the same place goes nowhere
     most = std::max(most, partial.have());
     if (answer.status / 100 == 2) answer.failure = "it sent fewer bytes than the file has";
     if (answer.status / 100 == 2) answer.status = 0;
     if (idle == kMostIdleAttempts || !api.pause_before_retry(idle, answer))
-      throw api.refusal(answer, repository, commit);
+      throw api.refusal(answer, repository, commit, file.path);
   }
   return received;
 }
@@ -172,7 +175,7 @@ uint64_t download_blob(Api& api, const Repository& repository, const std::string
   });
   std::error_code ignored;
   if (fs::is_regular_file(blob, ignored) && fs::file_size(blob, ignored) == file.size) return 0;
-  Partial partial(blob + ".incomplete", file, progress);
+  Partial partial(api, blob + ".incomplete", file, progress);
   const HashKind kind = file.hash.size() == 64 ? HashKind::kSha256 : HashKind::kGitBlob;
   uint64_t received = 0;
   for (int attempt = 0;; ++attempt) {

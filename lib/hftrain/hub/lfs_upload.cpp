@@ -145,8 +145,9 @@ Json actions_for(const Api& api, const Repository& repository, const Json& objec
     if (!each.is_object() || text_of(each, "oid") != file.sha256) continue;
     const auto error = each.find("error");
     if (error != each.end() && error->is_object())
-      throw no_place(api, repository,
-                     "it says: " + printable(text_of(*error, "message").substr(0, kShownOfAMessage)));
+      throw no_place(
+          api, repository,
+          "it says: " + printable(api.without_token(text_of(*error, "message")).substr(0, kShownOfAMessage)));
     return each.value("actions", Json::object());
   }
   throw no_place(api, repository, "its answer does not name the file");

@@ -182,13 +182,6 @@ class Push {
   std::vector<LargeFile> large_;  // of the last operations_left()
 };
 
-Error token_not_taken(const Api& api, const http::Answer& answer) {
-  return Error(ExitCode::kUsage, "the Hub does not take the access token")
-      .where(masked("HF_ENDPOINT", api.endpoint()))
-      .why(reason_of(answer))
-      .hint("make one that may write, and give it by HF_TOKEN or `hf auth login`");
-}
-
 }  // namespace
 
 bool push(Api& api, const PushRequest& request) {
@@ -197,7 +190,7 @@ bool push(Api& api, const PushRequest& request) {
 
 std::string owner_of_token(Api& api) {
   const http::Answer answer = api.ask("/api/whoami-v2");
-  if (answer.status == 401 || answer.status == 403) throw token_not_taken(api, answer);
+  if (answer.status == 401 || answer.status == 403) throw api.token_not_taken(answer);
   const std::optional<Json> body = try_parse_json(answer.body);
   const bool named = answer.status == 200 && body && body->is_object() && body->contains("name") &&
                      (*body)["name"].is_string();
@@ -214,7 +207,7 @@ void prepare_repository(Api& api, const Repository& repository, std::optional<bo
   if (is_private) asked["visibility"] = *is_private ? "private" : "public";
   const http::Answer made = api.ask("/api/repos/create", Api::post(asked));
   // 409: it is there. A token for one repository may not make any, and may write to that one: that is asked next.
-  if (made.status == 401) throw token_not_taken(api, made);
+  if (made.status == 401) throw api.token_not_taken(made);
   const bool may_be_there = made.status / 100 == 2 || made.status == 409 || made.status == 403;
   if (!may_be_there) throw api.refusal(made, repository, "");
   try {

@@ -132,6 +132,19 @@ TEST_CASE("a push that is left copies nothing more", "[front]") {
   CHECK(snapshot.files().size() == 1);  // the link
 }
 
+TEST_CASE("a repository and the Hub's own cache below the output folder are not pushed", "[front]") {
+  const testing::TemporaryDirectory folder;
+  for (const char* path :
+       {"sub/.git/config", "sub/.cache/huggingface/kept", "sub/.cache/other/kept", "sub/huggingface/kept"})
+    write(folder / ("out/" + std::string(path)), 10);
+  const std::atomic<bool> stop = false;
+  PushSnapshot snapshot(folder / "kept", stop);
+  snapshot.take_output(folder / "out");
+  REQUIRE(snapshot.files().size() == 2);
+  CHECK(snapshot.files()[0].path == "sub/.cache/other/kept");
+  CHECK(snapshot.files()[1].path == "sub/huggingface/kept");
+}
+
 TEST_CASE("a link in a circle is no file that is pushed, and a folder that is gone is told of", "[front]") {
   const testing::TemporaryDirectory folder;
   write(folder / "out/model.safetensors", 10);

@@ -17,7 +17,7 @@ fault("a store without an answer is asked for each file, and five times for all"
       says=r"20 == 2|ended with")
 
 fault("a token that the Hub does not know may not write, where the repository's owner is named",
-      PUSH, "if (made.status == 401) throw token_not_taken(api, made);", "",
+      PUSH, "if (made.status == 401) throw api.token_not_taken(made);", "",
       tests=["runs: push: names branches and tokens are found"],
       says=r"ended with 4, not 2")
 
@@ -80,7 +80,7 @@ fault("files go without TLS where the Hub says so",
       says=r"without TLS|[Nn]o exception was thrown")
 
 fault("a token that a server repeats is repeated",
-      API, "if (access_.token.empty()) return answer;", "if (!access_.token.empty()) return answer;",
+      API, "if (access_.token.empty()) return text;", "if (!access_.token.empty()) return text;",
       tests=["runs: push: what is secret stays secret", "hub: a token that a server repeats is not repeated"],
       says=r"the token is in no file|the token is not said|Bearer <|npos")
 
@@ -134,3 +134,19 @@ fault("HF_HUB_OFFLINE=0 does not win over TRANSFORMERS_OFFLINE=1",
       "lib/hftrain/hub/access.cpp", 'is_on(environment, said ? "HF_HUB_OFFLINE" : "TRANSFORMERS_OFFLINE")', 'is_on(environment, "HF_HUB_OFFLINE") || is_on(environment, "TRANSFORMERS_OFFLINE")',
       tests=["hub: hub access: either variable says that there is no network"],
       says=r"TRANSFORMERS_OFFLINE")
+
+fault("the token is cut from answers before they are read",
+      API, "std::optional<Json> body = try_parse_json(answer.body);\n  if (body) return",
+      "std::optional<Json> body = try_parse_json(without_token(answer.body));\n  if (body) return",
+      tests=["hub: an answer with the token in it is read as it came"],
+      says=r"token")
+
+fault("a token that is not taken is a repository that is not there",
+      API, "if (answer.status == 401 && code.empty() && with_token) return token_not_taken(answer);", "",
+      tests=["hub: a token that is not taken and a file that is gone are told as such"],
+      says=r"does not take")
+
+fault("a repository within the output folder is pushed",
+      "launcher/front/push_snapshot.cpp", "if (left || is_never_pushed(entry->path())) {", "if (left) {",
+      tests=["front: a repository and the Hub's own cache below the output folder are not pushed"],
+      says=r"== 2")
