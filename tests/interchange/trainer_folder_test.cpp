@@ -127,6 +127,19 @@ TEST_CASE("random numbers that are gone are told by the name of their file") {
   CHECK(warnings().front().find("has no rng_state.pth") != std::string::npos);
 }
 
+TEST_CASE("an optimizer's state without a schedule's, or the other way round, is not used, which is told") {
+  const auto [lost, words] = GENERATE(
+      table<const char*, const char*>({{"optimizer.pt", "holds scheduler.pt and no optimizer.pt"},
+                                       {"scheduler.pt", "holds an optimizer's state and no scheduler.pt"}}));
+  const TrainersFolder folder;
+  fs::remove(folder / lost);
+  const TrainerFolder found = check_trainer_folder(folder.path());
+  CHECK(!found.whole);
+  CHECK(!has_trainer_optimizer(folder.path()));
+  REQUIRE(found.warnings.size() == 1);
+  CHECK(found.warnings.front().find(words) != std::string::npos);
+}
+
 TEST_CASE("a folder with a file cut short, changed or missing is refused, and says which") {
   const TrainersFolder folder;
   const std::string path = folder / "optimizer.pt", whole = read_file(path);
@@ -138,9 +151,9 @@ TEST_CASE("a folder with a file cut short, changed or missing is refused, and sa
   std::ofstream(path, std::ios::binary) << changed;
   CHECK(refused_folder(folder.path()).where == path);
   fs::remove(path);
-  CHECK(refused_folder(folder.path()).why == "it holds scheduler.pt and no optimizer.pt");
   fs::remove(folder / "scheduler.pt");
   CHECK(!check_trainer_folder(folder.path()).whole);
+  CHECK(check_trainer_folder(folder.path()).warnings.empty());
 }
 
 TEST_CASE("checkpoints in parts that cannot be read are refused with what makes a whole one of them") {

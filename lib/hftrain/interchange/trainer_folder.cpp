@@ -93,6 +93,19 @@ std::string lost_random(const std::vector<std::string>& names, int ranks) {
   return "";
 }
 
+bool has_optimizer_alone(const std::string& folder) {
+  return path_exists(folder + '/' + kOptimizerFile) || has_fsdp_optimizer(folder);
+}
+
+// The Trainer reads the two together or not at all.
+void warn_of_half(bool has_optimizer, TrainerFolder& found) {
+  const std::string there = has_optimizer ? "an optimizer's state" : kScheduleFile;
+  found.warnings.push_back("the checkpoint holds " + there + " and no " +
+                           (has_optimizer ? kScheduleFile : kOptimizerFile) +
+                           ": what is there is not used, as in the Trainer, for it reads both or neither; "
+                           "where the file was lost, copy it from where the folder comes from");
+}
+
 // The Trainer goes on without them, and says so.
 void warn_of_lost_random(const std::string& lost, TrainerFolder& found) {
   if (lost.empty()) return;
@@ -122,19 +135,17 @@ int ranks_of_trainer(const std::string& folder) {
 }
 
 bool has_trainer_optimizer(const std::string& folder) {
-  return is_of_trainer(folder) &&
-         (path_exists(folder + '/' + kOptimizerFile) || has_fsdp_optimizer(folder) || has_deepspeed(folder));
+  const bool has_both = path_exists(folder + '/' + kScheduleFile) && has_optimizer_alone(folder);
+  return is_of_trainer(folder) && (has_both || has_deepspeed(folder));
 }
 
 TrainerFolder check_trainer_folder(const std::string& folder) {
   const std::vector<std::string> names = names_in_folder(folder);
   const auto has = [&](const char* name) { return std::binary_search(names.begin(), names.end(), name); };
   TrainerFolder found{step_of_trainer(folder), ranks_of(names), has_trainer_optimizer(folder)};
-  if (!found.whole && !is_in_parts(folder)) refuse_parts(folder, names);
-  if (found.whole != has(kScheduleFile) && !has_deepspeed(folder))
-    throw unusable_state(folder, std::string("it holds ") +
-                                     (found.whole ? "an optimizer's state" : kScheduleFile) + " and no " +
-                                     (found.whole ? kScheduleFile : kOptimizerFile));
+  const bool has_optimizer = found.whole || has_optimizer_alone(folder);
+  if (!has_optimizer && !is_in_parts(folder)) refuse_parts(folder, names);
+  if (!found.whole && (has_optimizer || has(kScheduleFile))) warn_of_half(has_optimizer, found);
   if (!found.whole) return found;
   for (const std::string& name : names) {
     const bool read = name == kOptimizerFile || name == kScheduleFile || name == kScalerFile ||

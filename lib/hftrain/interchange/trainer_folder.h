@@ -29,7 +29,7 @@ bool is_of_trainer(const std::string& folder);
 int64_t step_of_trainer(const std::string& folder);
 // That left random numbers in it; 0: none did.
 int ranks_of_trainer(const std::string& folder);
-// It holds the optimizer's state, too: a run goes on from it as if it had not stopped.
+// It holds the optimizer's state and the schedule's, too: a run goes on from it as if it had not stopped.
 bool has_trainer_optimizer(const std::string& folder);
 
 struct TrainerFolder {

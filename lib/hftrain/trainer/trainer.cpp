@@ -309,10 +309,11 @@ void Trainer::warn_of_other_rate(const Json& schedule) {
 void Trainer::resume_model_of(const std::string& checkpoint) {
   take_progress_of(checkpoint);
   if (!speaks()) return;
-  events_.message(LogLevel::kWarning, checkpoint +
-                                          " holds a model and no training state, as with "
-                                          "--save_only_model: the run goes on at its step, and the "
-                                          "optimizer, the schedule and the random numbers begin anew");
+  events_.message(LogLevel::kWarning,
+                  checkpoint +
+                      " holds a model and no training state that could be gone on from, as with "
+                      "--save_only_model: the run goes on at its step, and the "
+                      "optimizer, the schedule and the random numbers begin anew");
 }
 
 // As in the Trainer, whose optimizer begins it at the first update that reaches the parameter.

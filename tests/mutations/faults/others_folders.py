@@ -222,3 +222,9 @@ fault("an adapter in parts is halved where the run has fewer modules",
       "lib/hftrain/checkpoint/checkpointer.cpp", "  if (unused.empty()) return;\n  throw Error(ExitCode::kData, \"the checkpoint's adapter", "  if (unused.size() < 99999) return;\n  throw Error(ExitCode::kData, \"the checkpoint's adapter",
       tests=["parity: runs go on from checkpoints that others saved in parts with the losses that they would have had"],
       says=r"fewer: exit code 0")
+
+fault("an optimizer's state of the Trainer's is gone on from without its schedule",
+      "lib/hftrain/interchange/trainer_folder.cpp", "const bool has_both = path_exists(folder + '/' + kScheduleFile) && has_optimizer_alone(folder);",
+      "const bool has_both = has_optimizer_alone(folder);",
+      tests=["interchange: an optimizer's state without a schedule's, or the other way round, is not used, which is told"],
+      says=r"whole|scheduler")
