@@ -6,6 +6,7 @@
 import concurrent.futures
 import json
 import os
+import pathlib
 import signal
 import ssl
 import subprocess
@@ -125,6 +126,8 @@ def names_branches_and_tokens_are_found(fixture, folder):
         said = push(fixture, environment, out, *flags, "--hub_token", SECRET, "--hub_revision", "dev/a").stderr
         repository = server.of("org/named")
         is_model_of(repository, out, "dev/a")
+        card = pathlib.Path(out, "README.md").read_text()
+        expect("- name: named\n" in card and "\n# named\n" in card, "its card has its name, not the folder's", card)
         expect(repository.files("dev/a")["other.txt"].data == b"kept", "what else is there stays", sorted(repository.files("dev/a")))
         expect(sorted(repository.files()) == ["other.txt"], "main is as it was", sorted(repository.files()))
         is_nowhere(SECRET, out, said)

@@ -463,6 +463,16 @@ TEST_CASE("TRL's words for the loss and for offload act in the plan of instructi
   CHECK(plan_with({"--loss_type", "dft"}).optimizer.loss_by_probability);
 }
 
+TEST_CASE("the card of a model that is pushed has the name of its repository") {
+  const auto repository = [](const std::vector<std::string>& flags) {
+    return Case(flags, machine(1)).plan().saving.repository;
+  };
+  CHECK(repository({"--push_to_hub", "--hub_model_id", "org/named"}) == "named");
+  CHECK(repository({"--push_to_hub", "--hub_model_id", "named"}) == "named");
+  CHECK(repository({"--push_to_hub"}).empty());
+  CHECK(repository({"--hub_model_id", "org/named"}).empty());
+}
+
 TEST_CASE("data with a token that the model does not know are refused before the run") {
   Case run({}, machine(1));
   const int64_t vocabulary = run.model.architecture->vocab_size();

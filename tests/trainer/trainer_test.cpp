@@ -239,6 +239,25 @@ Json control_in(const std::string& checkpoint) {
 
 }  // namespace
 
+TEST_CASE(
+    "the run's own trainer_state.json has the flags of the last save, and of none those of a beginning") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.steps.max_steps = 4;
+  plan.saving.interval = {"steps", 2};
+  testing::train(plan);
+  CHECK(control_in(plan.output_dir) == control_in(plan.output_dir + "/checkpoint-4"));
+  CHECK(control_in(plan.output_dir)["should_save"] == true);
+  CHECK(control_in(plan.output_dir)["should_training_stop"] == true);
+  plan.saving.interval = {"no", 0};
+  plan.output_dir = folder / "unsaved";
+  create_directories(plan.output_dir + "/hftrain");
+  testing::train(plan);
+  const Json unsaved = control_in(plan.output_dir);
+  CHECK(unsaved.size() == 5);
+  for (const auto& [name, flag] : unsaved.items()) CHECK(flag == false);
+}
+
 TEST_CASE("a resume at the last update ends the epoch that ends with it, once") {
   const int64_t last = GENERATE(3, 4);  // in an epoch, at its end
   const TemporaryDirectory folder;

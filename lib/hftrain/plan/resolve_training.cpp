@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -299,6 +300,9 @@ SavingPlan resolve_saving(const ResolveInput& input, const RunPlan& plan) {
   result.asynchronous = saving.async_save;
   result.resume_from = input.resume_from;
   result.restore_callbacks = saving.restore_callback_states_from_checkpoint;
+  const arguments::HubArguments& hub = input.parsed.arguments.hub;
+  if (hub.push_to_hub)
+    result.repository = std::filesystem::path(hub.hub_model_id.value_or("")).filename().string();
   return result;
 }
 

@@ -141,7 +141,7 @@ void Trainer::finish_training() {
   write_results("train", metrics, plan_.data.train->samples);
   write_file_atomically(
       plan_.output_dir + "/trainer_state.json",
-      trainer_state_text(plan_, state_, log_->history(), control_, callbacks_, context_.environment));
+      trainer_state_text(plan_, state_, log_->history(), control_at_save_, callbacks_, context_.environment));
   write_card();
 }
 

@@ -48,7 +48,8 @@ std::string optimizer_line(const plan::OptimizerPlan& optimizer) {
 
 std::string run_card(const plan::RunPlan& plan, const reporting::LogHistory& history) {
   reporting::ModelCard card;
-  card.model_name = fs::path(plan.output_dir).filename().string();
+  const std::string& repository = plan.saving.repository;
+  card.model_name = repository.empty() ? fs::path(plan.output_dir).filename().string() : repository;
   card.base_model = base_model(plan.model);
   if (plan.model.adapter) tell_adapter(plan.model, card);
   tell_dataset(plan.data.dataset_name, card);

@@ -74,6 +74,7 @@ void Trainer::save_checkpoint() {
   {
     const PhaseClock::Span span = clock_.span("save");
     const checkpoint::CheckpointContents contents = checkpoint_contents();
+    control_at_save_ = control_;
     const auto retention = [this, step = contents.step, best = best_checkpoint_step()] {
       apply_retention(storage::RetentionMoment::kAfterSave, step, best);
     };

@@ -209,6 +209,7 @@ class Trainer {
 
   State state_;
   Control control_;
+  Control control_at_save_;  // as it was at the last one, which is what the Trainer's last file says, too
   Callbacks callbacks_;
   bool agrees_on_flags_ = false, told_of_no_validation_ = false;
   std::string others_;  // Extensions::whose

@@ -150,3 +150,8 @@ fault("a repository within the output folder is pushed",
       "launcher/front/push_snapshot.cpp", "if (left || is_never_pushed(entry->path())) {", "if (left) {",
       tests=["front: a repository and the Hub's own cache below the output folder are not pushed"],
       says=r"== 2")
+
+fault("the card of a model is called as its folder, whatever the repository is called",
+      "lib/hftrain/plan/resolve_training.cpp", "if (hub.push_to_hub)\n", "if (false)\n",
+      tests=["plan: the card of a model that is pushed has the name of its repository"],
+      says=r"named")

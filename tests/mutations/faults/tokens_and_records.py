@@ -32,3 +32,8 @@ fault("flags of tokens that only tokenizer_config.json has are passed over", UNH
 fault("a token that its normalizer makes nothing of is not told", UNHEEDED,
       "if (text.empty()) return content;", "if (text.empty()) return std::nullopt;",
       tests=["tokenizer: An added token that the normalizer makes nothing of is said, with what it needs"], says=r"size\(\) == 1")
+
+fault("the run's own trainer_state.json has the flags of its end",
+      "lib/hftrain/trainer/saving.cpp", "control_at_save_ = control_;", "",
+      tests=["trainer: the run's own trainer_state.json has the flags of the last save, and of none those of a beginning"],
+      says=r"control_in")
