@@ -1,5 +1,7 @@
 #include "launcher/environments/local.h"
 
+#include "hftrain/base/deterministic_variables.h"
+
 namespace hftrain::launcher {
 namespace {
 
@@ -13,6 +15,9 @@ Environment environment_of(const plan::RankPlan& rank, const plan::RanksPlan& ra
   environment.set("MASTER_ADDR", launch.master_address);
   environment.set("MASTER_PORT", std::to_string(launch.master_port));
   environment.set("HFTRAIN_ATTEMPT", std::to_string(launch.attempt));
+  if (!launch.full_determinism) return environment;
+  for (const auto& [name, value] : kDeterministicVariables)
+    environment.set(name, environment.get_or(name, value));
   return environment;
 }
 

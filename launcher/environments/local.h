@@ -20,7 +20,8 @@ struct LocalLaunch {
   std::string master_address;
   int master_port = 0;
   int attempt = 0;
-  int agent = 0;  // whose ranks are started
+  int agent = 0;                  // whose ranks are started
+  bool full_determinism = false;  // of the plan: libraries are told so, where nothing else is said
 };
 
 // One spec per rank of the agent, in rank order. Rank 0 serves the store when there is more than one rank.

@@ -307,6 +307,7 @@ class FollowStage {
     launch.worker_program = worker_program(context_.program, inputs_.parsed);
     launch.plan_path = plan_path_;
     launch.environment = inputs_.environment;
+    launch.full_determinism = plan_.full_determinism;
     launch.master_address = start.master_address;
     launch.master_port = start.master_port;
     launch.attempt = start.attempt;

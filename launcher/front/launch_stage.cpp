@@ -82,6 +82,7 @@ launcher::LocalLaunch local_launch(const std::string& program, const Inputs& inp
   launch.worker_program = worker_program(program, inputs.parsed);
   launch.plan_path = run_folder(plan.output_dir).plan();
   launch.environment = inputs.environment;
+  launch.full_determinism = plan.full_determinism;
   launch.master_address = "127.0.0.1";
   launch.attempt = next_attempt(run_folder(plan.output_dir, inputs.parsed.arguments.launch.log_dir));
   return launch;

@@ -49,6 +49,8 @@ def variables(fixture, flags):
     workers = json.loads(run.stdout)["workers"]
     check("variables of `env:` are in the plan", len(workers) == 2 and all(w["env"].get("MY_VARIABLE") == "from-the-file" for w in workers),
           run.stdout)
+    run = call(fixture, ["plan", *flags, "--full_determinism", "--json"])
+    check("so are those of a deterministic run", [w["env"].get("CUDA_LAUNCH_BLOCKING") for w in json.loads(run.stdout)["workers"]] == ["1", "1"], run.stdout)
     run = call(fixture, ["plan", *flags], {"NCCL_DEBUG": "INFO", "GLOO_SOCKET_IFNAME": "lo"})
     check("variables of communication are named", "GLOO_SOCKET_IFNAME=lo, NCCL_DEBUG=INFO of the environment go to "
           "every rank" in run.stderr, run.stderr)

@@ -3,6 +3,8 @@
 #include <ATen/Context.h>
 #include <stdlib.h>
 
+#include "hftrain/base/deterministic_variables.h"
+
 namespace hftrain::runtime {
 namespace {
 
@@ -25,9 +27,8 @@ void set_library_environment(const Numerics& numerics) {
   set_unless_given("TORCH_NCCL_ENABLE_MONITORING", "1");
   set_unless_given("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
   if (!numerics.full_determinism) return;
-  set_unless_given("CUDA_LAUNCH_BLOCKING", "1");
-  set_unless_given("CUBLAS_WORKSPACE_CONFIG", ":16:8");
-  set_unless_given("FLASH_ATTENTION_DETERMINISTIC", "1");
+  // By the launcher as well; not of a worker that something else has started.
+  for (const auto& [name, value] : kDeterministicVariables) set_unless_given(name, value);
 }
 
 void apply_numerics(const Numerics& numerics) {

@@ -40,6 +40,19 @@ TEST_CASE("each rank of a plan becomes a worker with its variables on top of wha
                                                                                  {"HFTRAIN_ATTEMPT", "2"}});
 }
 
+TEST_CASE("libraries of a deterministic run are told so, where nothing else is said") {
+  plan::RanksPlan ranks;
+  ranks.ranks = {{}};
+  LocalLaunch launch;
+  launch.environment.set("CUBLAS_WORKSPACE_CONFIG", ":4096:8");
+  CHECK_FALSE(local_workers(ranks, launch)[0].environment.get("CUDA_LAUNCH_BLOCKING"));
+  launch.full_determinism = true;
+  const Environment told = local_workers(ranks, launch)[0].environment;
+  CHECK(told.get("CUDA_LAUNCH_BLOCKING") == "1");
+  CHECK(told.get("FLASH_ATTENTION_DETERMINISTIC") == "1");
+  CHECK(told.get("CUBLAS_WORKSPACE_CONFIG") == ":4096:8");
+}
+
 TEST_CASE("a single rank needs no store") {
   plan::RanksPlan ranks;
   ranks.ranks = {{}};

@@ -97,3 +97,8 @@ fault("spaces around an endpoint are part of its host",
       "lib/hftrain/arguments/import/launch.cpp", "trim(written->get<std::string>());", "written->get<std::string>();",
       tests=["arguments: rdzv_endpoint is master_addr and master_port"],
       says=r"node0")
+
+fault("a deterministic run is one that nobody tells the libraries of",
+      "launcher/environments/local.cpp", "if (!launch.full_determinism) return environment;", "if (launch.attempt >= 0) return environment;",
+      tests=["launcher: libraries of a deterministic run are told so, where nothing else is said"],
+      says=r"CUDA_LAUNCH_BLOCKING")
