@@ -1,6 +1,7 @@
 #include "launcher/front/hub_pusher.h"
 
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -144,7 +145,12 @@ void HubPusher::try_to_send(Order& order) {
   size_t sent = 0;
   std::optional<hub::Api> api;
   try {
-    api.emplace(target_.access, &stop_);
+    hub::Access access = target_.access;
+    access.waits = [this](double seconds) {
+      say(LogLevel::kInfo, "the Hub takes no more requests for now: pushing goes on in " +
+                               std::to_string(std::lround(seconds)) + " s");
+    };
+    api.emplace(std::move(access), &stop_);
     if (target_.repository.empty()) {
       HubTarget reached = target_;
       reach_repository(*api, reached);

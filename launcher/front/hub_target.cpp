@@ -13,6 +13,7 @@ namespace hftrain::front {
 namespace {
 
 constexpr int kFirstAttempts = 2;
+constexpr double kFirstWait = 10;  // seconds that the Hub may ask for before the training begins
 
 std::string asked_name(const arguments::HubArguments& hub, const std::string& output_dir) {
   std::string name = hub.hub_model_id.value_or(std::filesystem::path(output_dir).filename().string());
@@ -74,6 +75,7 @@ void try_repository(HubTarget& target) {
   hub::Access hasty = target.access;
   hasty.call_seconds = std::min(hasty.call_seconds, hasty.stall_seconds);
   hasty.attempts = kFirstAttempts;
+  hasty.longest_wait = kFirstWait;
   hub::Api api(hasty);
   try {
     reach_repository(api, target);

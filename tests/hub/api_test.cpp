@@ -121,6 +121,31 @@ TEST_CASE("what a proxy says of the way to a server is no answer of the server",
   CHECK(answer.headers.empty());  // or an upload would count as answered from its beginning
 }
 
+TEST_CASE("the Hub is asked again when it says that it wants to be", "[hub]") {
+  using hftrain::hub::asked_seconds;
+  CHECK(asked_seconds(
+            {.status = 429, .headers = {{"retry-after", "7"}, {"ratelimit", R"("api";r=0;t=55)"}}}) == 7);
+  CHECK(asked_seconds({.status = 429, .headers = {{"ratelimit", R"("api";r=0;t=55)"}}}) == 56);
+  CHECK(asked_seconds({.status = 503, .headers = {{"ratelimit", R"("api";r=0;t=55)"}}}) == 0);
+  CHECK(asked_seconds({.status = 429, .headers = {{"ratelimit", "soon;t=x"}}}) == 0);
+  StandInServer server([](int connection, const std::string&) {
+    StandInServer::write(
+        connection, "HTTP/1.1 429 Too Many\r\nRateLimit: \"api\";r=0;t=299\r\nContent-Length: 0\r\n\r\n");
+  });
+  Access access = impatient(server);
+  access.attempts = 2;
+  access.longest_wait = 60;
+  std::vector<double> told;
+  std::atomic<bool> stop = false;
+  access.waits = [&](double seconds) {
+    told.push_back(seconds);
+    stop = true;  // or it would wait so long
+  };
+  Api api(access, &stop);
+  CHECK(api.ask("/api/whoami-v2").status == 429);
+  CHECK(told == std::vector<double>{60});
+}
+
 TEST_CASE("a token that a server repeats is not repeated", "[hub]") {
   StandInServer server([](int connection, const std::string& request) {
     const size_t begin = request.find("Authorization: ");

@@ -1,5 +1,6 @@
 // hftrain fetch NAME [--revision R] [--dataset] [--cache_dir DIR] [--json]
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -102,7 +103,12 @@ ExitCode run_fetch(const CommandContext& context) {
   request.cache = plan::hub_cache_folder(asked, context.environment);
   request.folder = plan::repository_folder(request.cache, order.name,
                                            order.dataset ? plan::HubKind::kDataset : plan::HubKind::kModel);
-  hub::Api api(hub::read_access(context.environment, std::nullopt));
+  hub::Access access = hub::read_access(context.environment, std::nullopt);
+  access.waits = [&context](double seconds) {
+    context.err << "the Hub takes no more requests for now: fetching goes on in " << std::lround(seconds)
+                << " s" << std::endl;
+  };
+  hub::Api api(std::move(access));
   ShownFetch shown(context.err);
   const hub::Progress progress = {
       .has = [&shown](const hub::RemoteFile& file, uint64_t bytes) { shown.has(file, bytes); },

@@ -1,6 +1,7 @@
 // Where the Hub is and who asks it, from the environment and the flags.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,8 @@ struct Access {
   double sending_seconds = 60;   // of one that sends a file or a commit, in which nothing moves
   int attempts = 6;              // of a request that may find another answer later
   bool offline = false;          // HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE
+  double longest_wait = 301;     // of those that the Hub asks for: it counts requests by five minutes
+  std::function<void(double seconds)> waits = {};  // told of one that people would notice; may be empty
 };
 
 // HF_ENDPOINT, HF_HUB_OFFLINE, HF_HUB_DOWNLOAD_TIMEOUT, and SSL_CERT_FILE, REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE. The token: `flag`,

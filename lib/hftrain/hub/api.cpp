@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMostRedirects = 5;
 constexpr size_t kMostPages = 1000;  // of a thousand files, as the Hub makes them
-constexpr double kFirstPause = 0.25, kLongestPause = 8, kLongestAsked = 60;
+constexpr double kFirstPause = 0.25, kLongestPause = 8, kNoticed = 5;
 constexpr int kMostSilences = 2;
 constexpr size_t kShownOfAnAnswer = 300, kLargestCall = size_t{64} << 10;
 
@@ -58,6 +58,16 @@ Error unreachable(const std::string& endpoint, const std::string& why) {
 }
 
 }  // namespace
+
+double asked_seconds(const http::Answer& answer) {
+  const double asked = std::strtod(header_of(answer, "retry-after").c_str(), nullptr);
+  if (asked > 0 || answer.status != 429) return std::max(0.0, asked);
+  const std::string limit = header_of(answer, "ratelimit");
+  const size_t window = limit.find(";t=");
+  if (window == std::string::npos) return 0;
+  const double left = std::strtod(limit.c_str() + window + 3, nullptr);
+  return left > 0 ? left + 1 : 0;
+}
 
 bool may_pass(const http::Answer& answer) {
   if (answer.permanent) return false;
@@ -131,8 +141,8 @@ http::Answer Api::once(const std::string& target, http::Request request) {
 
 bool Api::pause_before_retry(int attempt, const http::Answer& answer) const {
   double seconds = std::min(kLongestPause, kFirstPause * static_cast<double>(1 << std::min(attempt, 10)));
-  const double asked = std::strtod(header_of(answer, "retry-after").c_str(), nullptr);
-  if (asked > 0) seconds = std::min(asked, kLongestAsked);
+  if (const double asked = asked_seconds(answer); asked > 0) seconds = std::min(asked, access_.longest_wait);
+  if (seconds >= kNoticed && access_.waits) access_.waits(seconds);
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (std::chrono::steady_clock::now() < end && !stopped())
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

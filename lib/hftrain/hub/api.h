@@ -63,6 +63,10 @@ class Api {
   http::Client sending_;   // of files and commits: their receiver may think a while
 };
 
+// After how many seconds the server wants to be asked again: Retry-After, or of a 429 the rest of the window in RateLimit
+// ("api";r=0;t=55, draft-ietf-httpapi-ratelimit-headers), which is what the Hub sends, and a second more. 0: it does not say.
+double asked_seconds(const http::Answer& answer);
+
 // Whether the same request may find another answer later: there was none, or one of 408, 429 or 5xx.
 bool may_pass(const http::Answer& answer);
 

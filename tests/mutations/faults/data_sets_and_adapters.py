@@ -162,12 +162,13 @@ fault("a cell of a .csv file is a number or a truth whatever its column holds",
       says=r'\[1\] == " 1"')
 
 fault("other evaluation data make another run of a folder",
-      "lib/hftrain/plan/identity.cpp", 'if (name == (both_tell_training ? "data" : "training_data")) continue;', 'if (name == "training_data") continue;',
+      "lib/hftrain/plan/identity.cpp", 'if (name == (both_tell_training ? "data" : "training_data")) continue;',
+      'if (name == (both_tell_training ? "neither" : "training_data")) continue;',
       tests=["plan: a run that is evaluated on other data is the same run, and one that learns from others is not"],
       says=r"identity_differences")
 
 fault("a run that learns from other rows of the same files is the same run",
-      "lib/hftrain/data/prepared_key.cpp", "return key_of(request, {split});", 'return hash_bytes("train");',
+      "lib/hftrain/data/prepared_key.cpp", "return key_of(request, {split});", "return request.recipe.task + name_of(split);",
       tests=["data: What a run learns from has a key of its own, whatever it is evaluated on"],
       says=r"training_key != alone")
 

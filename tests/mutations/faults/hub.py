@@ -155,3 +155,8 @@ fault("the card of a model is called as its folder, whatever the repository is c
       "lib/hftrain/plan/resolve_training.cpp", "if (hub.push_to_hub)\n", "if (false)\n",
       tests=["plan: the card of a model that is pushed has the name of its repository"],
       says=r"named")
+
+fault("the Hub's own header of its limits is passed over",
+      "lib/hftrain/hub/api.cpp", 'header_of(answer, "ratelimit")', 'header_of(answer, "x-ratelimit")',
+      tests=["hub: the Hub is asked again when it says that it wants to be"],
+      says=r"56")
