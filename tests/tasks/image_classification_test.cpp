@@ -22,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::TemporaryDirectory;
 
-constexpr architectures::ImageShape kShape{.channels = 3, .height = 8, .width = 8, .tokens = 5};
+constexpr architectures::ImageShape kShape{
+    .channels = 3, .height = 8, .width = 8, .tokens = 5, .processor = "ViTImageProcessor"};
 
 // Pictures of one colour each, so that crops and resizing leave them as they are.
 std::string picture(uint8_t colour) {

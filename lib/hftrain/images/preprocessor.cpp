@@ -27,42 +27,90 @@ int64_t side_of(const Json& value, const std::string& origin) {
                  value, origin);
 }
 
-void read_size(const Json& size, const std::string& origin, Preprocessor& preprocessor) {
+// What the file leaves to its class.
+const ProcessorClass& defaults_of(const std::string& name, const std::string& key,
+                                  const std::string& origin) {
+  if (const ProcessorClass* known = find_processor_class(name)) return *known;
+  throw Error(ExitCode::kData, "what the image processor means by its " + key + " is not known here")
+      .where(origin)
+      .why("its class is " + name + ", and the file leaves " + key + " to it")
+      .hint("write out size (height and width, or shortest_edge), image_mean and image_std as " + name +
+            " of transformers has them");
+}
+
+bool has(const Json& config, const char* key) {
+  return config.contains(key) && !config[key].is_null();
+}
+
+bool number_is_edge(const Json& config, const std::string& name, const std::string& origin) {
+  const auto square = config.find("default_to_square");
+  if (square != config.end() && square->is_boolean()) return !square->get<bool>();
+  return defaults_of(name, "size of one number", origin).number_is_edge;
+}
+
+void read_sides(const Json& height, const Json& width, const std::string& origin,
+                Preprocessor& preprocessor) {
+  preprocessor.height = side_of(height, origin);
+  preprocessor.width = side_of(width, origin);
+}
+
+void read_size(const Json& config, const std::string& name, const std::string& origin,
+               Preprocessor& preprocessor) {
+  if (!has(config, "size")) {
+    const ProcessorClass& defaults = defaults_of(name, "size", origin);
+    preprocessor.height = preprocessor.width = defaults.side;
+    preprocessor.keeps_proportions = defaults.keeps_proportions;
+    return;
+  }
+  const Json& size = config["size"];
   if (size.is_number()) {
-    preprocessor.height = preprocessor.width = side_of(size, origin);
+    read_sides(size, size, origin, preprocessor);
+    preprocessor.keeps_proportions = number_is_edge(config, name, origin);
+  } else if (size.is_array() && size.size() == 2) {
+    defaults_of(name, "size of two numbers", origin);  // all that are known have the height first, others not
+    read_sides(size[0], size[1], origin, preprocessor);
   } else if (size.is_object() && size.contains("height") && size.contains("width")) {
-    preprocessor.height = side_of(size["height"], origin);
-    preprocessor.width = side_of(size["width"], origin);
+    read_sides(size["height"], size["width"], origin, preprocessor);
   } else if (size.is_object() && size.contains("shortest_edge")) {
-    preprocessor.height = preprocessor.width = side_of(size["shortest_edge"], origin);
+    read_sides(size["shortest_edge"], size["shortest_edge"], origin, preprocessor);
     preprocessor.keeps_proportions = true;
   } else {
     throw unusable("size must be one side, height and width, or shortest_edge", size, origin);
   }
 }
 
-void read_channels(const Json& config, const char* key, bool positive, const std::string& origin,
-                   std::array<double, 3>& channels) {
-  const auto found = config.find(key);
-  if (found == config.end() || found->is_null()) return;
-  const std::string what = std::string(key) + " must be three numbers" + (positive ? " above 0" : "");
-  if (!found->is_array() || found->size() != channels.size()) throw unusable(what, *found, origin);
+// One number stands for all channels.
+void read_channels(const Json& value, const char* key, bool divides, const std::string& origin,
+                   Channels& channels) {
+  const std::string what =
+      std::string(key) + " must be three numbers, or one" + (divides ? ", other than 0" : "");
+  const bool one = value.is_number() || (value.is_array() && value.size() == 1);
+  if (!one && !(value.is_array() && value.size() == channels.size())) throw unusable(what, value, origin);
   for (size_t i = 0; i < channels.size(); ++i) {
-    const Json& number = (*found)[i];
+    const Json& number = value.is_number() ? value : value[one ? 0 : i];
     channels[i] = number.is_number() ? number.get<double>() : std::numeric_limits<double>::quiet_NaN();
-    if (!std::isfinite(channels[i]) || (positive && !(channels[i] > 0))) throw unusable(what, *found, origin);
+    if (!std::isfinite(channels[i]) || (divides && channels[i] == 0)) throw unusable(what, value, origin);
   }
 }
 
 }  // namespace
 
-Preprocessor read_preprocessor(const Json& config, const std::string& origin) {
+Preprocessor read_preprocessor(const Json& config, const std::string& family, const std::string& origin) {
   if (!config.is_object())
     throw unusable("the configuration of an image processor is no object", config, origin);
+  const std::string name = processor_class_name(config, family);
   Preprocessor preprocessor;
-  if (config.contains("size") && !config["size"].is_null()) read_size(config["size"], origin, preprocessor);
-  read_channels(config, "image_mean", /*positive=*/false, origin, preprocessor.mean);
-  read_channels(config, "image_std", /*positive=*/true, origin, preprocessor.deviation);
+  read_size(config, name, origin, preprocessor);
+  if (has(config, "image_mean")) {
+    read_channels(config["image_mean"], "image_mean", /*divides=*/false, origin, preprocessor.mean);
+  } else {
+    preprocessor.mean = defaults_of(name, "image_mean", origin).mean;
+  }
+  if (has(config, "image_std")) {
+    read_channels(config["image_std"], "image_std", /*divides=*/true, origin, preprocessor.deviation);
+  } else {
+    preprocessor.deviation = defaults_of(name, "image_std", origin).deviation;
+  }
   return preprocessor;
 }
 

@@ -1,31 +1,33 @@
 // preprocessor_config.json, and what run_image_classification makes of it: how pictures become the numbers of a model.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "hftrain/base/json.h"
 #include "hftrain/images/image.h"
+#include "hftrain/images/processor_class.h"
 
 namespace hftrain::images {
 
 inline constexpr const char* kPreprocessorName = "preprocessor_config.json";
+// Of a whole processor: an image processor that stands in it comes before the other file's.
+inline constexpr const char* kProcessorName = "processor_config.json";
+inline constexpr const char* kNestedPreprocessor = "image_processor";
 
 struct Preprocessor {
   int64_t height = 224, width = 224;  // of the result
   // Of "size": {"shortest_edge": …}: for evaluation the picture keeps its proportions, and its middle is taken.
   bool keeps_proportions = false;
-  std::array<double, 3> mean = {0.5, 0.5, 0.5}, deviation = {0.5, 0.5, 0.5};
+  Channels mean = {0.5, 0.5, 0.5}, deviation = {0.5, 0.5, 0.5};
 
   bool operator==(const Preprocessor&) const = default;
 };
 
-// Missing keys have the values that image processors of transformers start from; `size` is one side, height and width, or the shortest edge. Values
-// that cannot be used are an Error (exit code 4) that names `origin`.
-Preprocessor read_preprocessor(const Json& config, const std::string& origin);
+// Missing keys, and a size that is one number, mean what they do to the class that the file names (processor_class.h), else to
+// `family`'s. What cannot be used, or is left to a class that is not known here, is an Error (exit code 4) that names `origin`.
+Preprocessor read_preprocessor(const Json& config, const std::string& family, const std::string& origin);
 // As save_pretrained of the class `type` writes it.
 Json preprocessor_json(const Preprocessor& preprocessor, const std::string& type);
 

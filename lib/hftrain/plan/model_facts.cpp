@@ -270,8 +270,16 @@ void load_preprocessor(const arguments::ModelArguments& model, const HubCache& c
   const std::string folder =
       named ? resolve_model_folder(*named, "--image_processor_name", model.model_revision, cache)
             : facts.source_folder;
+  if (!named && folder.empty()) return;
+  const std::string whole = folder + '/' + images::kProcessorName;
+  if (path_exists(whole)) {
+    const Json processor = read_json_file(whole);
+    if (processor.is_object()) facts.preprocessor = processor.value(images::kNestedPreprocessor, Json());
+    facts.preprocessor_origin = whole;
+    if (!facts.preprocessor.is_null()) return;
+  }
   const std::string path = folder + '/' + images::kPreprocessorName;
-  if (!named && (folder.empty() || !path_exists(path))) return;
+  if (!named && !path_exists(path)) return facts.preprocessor_origin.clear();
   facts.preprocessor = read_json_file(path);
   facts.preprocessor_origin = path;
 }

@@ -206,7 +206,7 @@ std::string sides(int64_t height, int64_t width) {
   return std::to_string(height) + " by " + std::to_string(width);
 }
 
-// Without a file that says so: the model's size, and the mean and deviation of the family's image processor.
+// Without a file that says so: the model's size, and 0.5 for mean and deviation.
 images::Preprocessor preprocessor_of(const TaskInput& input) {
   if (!input.image)
     throw Error(ExitCode::kUsage, "the model does not look at images")
@@ -216,7 +216,7 @@ images::Preprocessor preprocessor_of(const TaskInput& input) {
   const architectures::ImageShape& model = *input.image;
   images::Preprocessor preprocessor{.height = model.height, .width = model.width};
   if (!input.preprocessor.is_null())
-    preprocessor = images::read_preprocessor(input.preprocessor, input.preprocessor_origin);
+    preprocessor = images::read_preprocessor(input.preprocessor, model.processor, input.preprocessor_origin);
   const std::string origin =
       input.preprocessor.is_null() ? std::string("the model's config") : input.preprocessor_origin;
   if (model.channels != 3)

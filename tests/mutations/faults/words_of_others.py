@@ -407,3 +407,21 @@ fault("completions offer flags of runs behind every command",
 fault("completions know no actions",
       "apps/hftrain/command_options.cpp", "if (declared_now != nullptr) declared_now->actions = known;", "if (declared_now != nullptr) declared_now->actions.clear();",
       tests=["runs: completions: fish offers what a command takes"], says=r"behind 'hftrain checkpoint '")
+
+fault("a size of one number is what it is to ViT's image processor",
+      "lib/hftrain/images/preprocessor.cpp", 'return defaults_of(name, "size of one number", origin).number_is_edge;',
+      'return defaults_of(name, "size of one number", origin).name.empty();',
+      tests=["images: the class of an image processor decides what its file leaves out"],
+      says=r"== clip")
+
+fault("mean of an image processor that leaves it out is 0.5 whatever its class",
+      "lib/hftrain/images/preprocessor.cpp", 'preprocessor.mean = defaults_of(name, "image_mean", origin).mean;',
+      'defaults_of(name, "image_mean", origin);',
+      tests=["images: the class of an image processor decides what its file leaves out"],
+      says=r"== clip")
+
+fault("preprocessor_config.json comes before the image processor in processor_config.json",
+      "lib/hftrain/plan/model_facts.cpp", "    if (!facts.preprocessor.is_null()) return;\n",
+      "    if (!facts.preprocessor.is_null() && !path_exists(folder + '/' + images::kPreprocessorName)) return;\n",
+      tests=["parity: image processors are read as AutoImageProcessor reads them"],
+      says=r"1 are read otherwise")
