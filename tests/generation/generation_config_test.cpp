@@ -77,4 +77,14 @@ TEST_CASE("mistakes in a generation config are told together") {
   CHECK_FALSE(refusal(R"({"num_return_sequences": 3, "num_beams": 2, "do_sample": true})").empty());
 }
 
+TEST_CASE("a forced token that is suppressed is refused, as long as no other may come in its place") {
+  CHECK_THAT(
+      refusal(R"({"forced_bos_token_id": 3, "suppress_tokens": [2, 3]})"),
+      Catch::Contains("forced_bos_token_id is [3]") && Catch::Contains("suppress_tokens has them all"));
+  CHECK_THAT(refusal(R"({"forced_eos_token_id": [2, 3], "suppress_tokens": [2, 3]})"),
+             Catch::Contains("forced_eos_token_id is [2,3]"));
+  CHECK(refusal(R"({"forced_eos_token_id": [2, 4], "suppress_tokens": [2, 3]})").empty());
+  CHECK(refusal(R"({"forced_bos_token_id": 3, "begin_suppress_tokens": [3]})").empty());
+}
+
 }  // namespace hftrain::generation

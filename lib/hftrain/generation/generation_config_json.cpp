@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -234,6 +235,14 @@ bool off(std::string_view key, const Json& value) {
   return value == 1 && (key == "num_beam_groups" || key == "guidance_scale");
 }
 
+// Of a position where a token is forced and may not come.
+bool all_suppressed(const Ids& forced, const Ids& suppressed) {
+  const auto is_suppressed = [&](int64_t id) {
+    return std::ranges::find(suppressed, id) != suppressed.end();
+  };
+  return !forced.empty() && std::ranges::all_of(forced, is_suppressed);
+}
+
 }  // namespace
 
 const std::vector<Setting>& settings() {
@@ -284,6 +293,13 @@ void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, c
         "num_return_sequences is " + std::to_string(config.num_return_sequences),
         "a search with beams or without sampling finds num_beams texts: " + std::to_string(config.num_beams),
         "more num_beams, or do_sample without beams");
+  const auto check_forced = [&](const std::string& name, const Ids& forced) {
+    if (all_suppressed(forced, config.suppress_tokens))
+      refuse(name + " is " + Json(forced).dump(), "no token of it may come: suppress_tokens has them all",
+             "take one of them out of suppress_tokens, or leave " + name + " out");
+  };
+  if (config.forced_bos_token_id) check_forced("forced_bos_token_id", {*config.forced_bos_token_id});
+  check_forced("forced_eos_token_id", config.forced_eos_token_id);
   if (!mistakes.empty()) throw Error(code, std::move(mistakes));
 }
 

@@ -425,3 +425,9 @@ fault("preprocessor_config.json comes before the image processor in processor_co
       "    if (!facts.preprocessor.is_null() && !path_exists(folder + '/' + images::kPreprocessorName)) return;\n",
       tests=["parity: image processors are read as AutoImageProcessor reads them"],
       says=r"1 are read otherwise")
+
+fault("a forced token that is suppressed is written",
+      "lib/hftrain/generation/generation_config_json.cpp", "    if (all_suppressed(forced, config.suppress_tokens))\n",
+      "    if (all_suppressed(forced, {}))\n",
+      tests=["generation: a forced token that is suppressed is refused, as long as no other may come in its place"],
+      says=r"suppress_tokens has them all")
