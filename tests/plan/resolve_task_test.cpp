@@ -369,6 +369,15 @@ TEST_CASE("the plan follows what is said of evaluation's outputs") {
   CHECK(contains(unknown.render(), "input_ids, attention_mask, labels"));
 }
 
+TEST_CASE("columns of batches of images are told where another one is named") {
+  Case images({"--task", "image-classification", "--label_names", "classes"});
+  images.model.architecture = Architecture::from_scratch(
+      "vit", "hidden_size=8,intermediate_size=8,num_hidden_layers=1,num_attention_heads=2,image_size=32",
+      Head::kImageClassification);
+  images.data.of_task = {{"kind", "classes"}, {"names", {"cat", "dog"}}};
+  CHECK(contains(images.error().render(), "have pixel_values, labels"));
+}
+
 TEST_CASE("columns that are no labels of the task cannot take their place where metrics are made") {
   const std::vector<std::string> flags = {"--do_train", "--do_eval", "--label_names", "attention_mask"};
   const Error unjudged = ClassificationCase(flags).error();

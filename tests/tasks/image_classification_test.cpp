@@ -128,6 +128,29 @@ TEST_CASE("numbers with a fraction and lists are no classes of images") {
   CHECK_THAT(refusal("[\"a\"]", "[\"b\"]"), Catch::Contains("they are lists"));
 }
 
+TEST_CASE("a model that was trained for no classification of images is told as that") {
+  ImageFixture fixture;
+  fixture.input.trains = false;
+  const auto refusal = [&](const Json& config) {
+    fixture.input.model_config = config;
+    try {
+      image_classification().recipe(fixture.input);
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      return error.render();
+    }
+    return std::string("accepted");
+  };
+  const Json names = {{"b", 0}, {"a", 1}};
+  CHECK(refusal({{"label2id", names}}) == "accepted");
+  for (const char* problem : {"regression", "multi_label_classification"}) {
+    CHECK_THAT(refusal({{"label2id", names}, {"problem_type", problem}}),
+               Catch::Contains("the labels of the model are no classes") &&
+                   Catch::Contains(std::string("problem_type is ") + problem));
+  }
+  CHECK_THAT(refusal({{"label2id", {{"LABEL_0", 0}}}}), Catch::Contains("counts one label"));
+}
+
 TEST_CASE("rows and labels of a folder are those of imagefolder") {
   ImageFixture fixture;
   fixture.put("train/a/notes.txt", "no image by its name");
@@ -236,7 +259,8 @@ TEST_CASE("what is no data for this task is refused in four parts") {
     CHECK_THAT(fixture.refusal(request),
                Catch::Contains("no column 'label'") && Catch::Contains("sub-folder"));
     fs::remove(fixture.folder / "train/1.png");
-    CHECK_THAT(fixture.refusal(request), Catch::Contains("there is no image in the folder"));
+    CHECK_THAT(fixture.refusal(request),
+               Catch::Contains("there is no image in the folder") && Catch::Contains(".jpe, .jfif"));
   }
   SECTION("a class that is not among those of the training images") {
     fixture.put("valid/a/1.png", picture(0));

@@ -57,7 +57,7 @@ Error described_images(const std::string& path) {
 Error no_images(const std::string& folder) {
   return Error(ExitCode::kData, "there is no image in the folder")
       .where(folder)
-      .why("no file in it or below it is called .png, .jpg or .jpeg")
+      .why("no file in it or below it is called " + join({kRead.begin(), kRead.end()}, ", "))
       .hint("one sub-folder for each class, with the images of that class");
 }
 

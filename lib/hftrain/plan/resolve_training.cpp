@@ -77,7 +77,8 @@ std::vector<std::string> label_columns(const ResolveInput& input, const RunPlan&
                    : std::vector<std::string>{"labels"};
   std::vector<std::string> known;
   for (const data::PaddedColumn& column : plan.data.padding.columns) known.push_back(column.tensor);
-  if (known.empty()) known = {"input_ids", "labels"};
+  if (known.empty())
+    known = {sees_images(task_row(input.parsed).head) ? "pixel_values" : "input_ids", "labels"};
   for (const std::string& name : *named) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     problems.usage(

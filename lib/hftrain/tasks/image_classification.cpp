@@ -148,6 +148,17 @@ void require_classes(const LabelSet& labels) {
       .hint("one string or whole number for each image");
 }
 
+void require_classes_of_model(const LabelSet& labels, const TaskInput& input) {
+  if (labels.kind() == LabelSet::Kind::kClasses) return;
+  const auto& folder = input.arguments.model.model_name_or_path;
+  const Json problem = input.model_config.value("problem_type", Json());
+  throw Error(ExitCode::kData, "the labels of the model are no classes")
+      .where(folder ? *folder + "/config.json" : "--model_name_or_path")
+      .why(problem.is_string() ? "its problem_type is " + problem.get<std::string>()
+                               : "it counts one label, that of a regression")
+      .hint("the folder of a model that was trained for this task, or train it with --do_train");
+}
+
 data::Recipe image_recipe(const TaskInput& input) {
   const arguments::DataArguments& asked = input.arguments.data;
   const std::string image = asked.image_column_name,
@@ -183,7 +194,7 @@ data::Recipe image_recipe(const TaskInput& input) {
   recipe.columns = [=](data::Split split) { return rule(split, true); };
   recipe.survey_columns = [=](data::Split split) { return rule(split, false); };
   if (kept) {
-    require_classes(*kept);
+    require_classes_of_model(*kept, input);
     recipe.facts = kept->to_json_value();
   } else {
     recipe.survey = [](data::RowSource& rows, const std::function<bool()>& stopped) -> std::optional<Json> {

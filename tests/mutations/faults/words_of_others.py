@@ -426,6 +426,17 @@ fault("preprocessor_config.json comes before the image processor in processor_co
       tests=["parity: image processors are read as AutoImageProcessor reads them"],
       says=r"1 are read otherwise")
 
+fault("of a model for another problem it is the labels of the images that are said to be no classes",
+      "lib/hftrain/tasks/image_classification.cpp", "    require_classes_of_model(*kept, input);\n",
+      "    kept->kind() == LabelSet::Kind::kClasses ? require_classes_of_model(*kept, input) : require_classes(*kept);\n",
+      tests=["tasks: a model that was trained for no classification of images is told as that"],
+      says=r"the labels of the images are no classes")
+
+fault("batches of images are said to have input_ids",
+      "lib/hftrain/plan/resolve_training.cpp", 'sees_images(task_row(input.parsed).head) ? "pixel_values" : "input_ids"', '"input_ids"',
+      tests=["plan: columns of batches of images are told where another one is named"],
+      says=r"pixel_values, labels")
+
 fault("a forced token that is suppressed is written",
       "lib/hftrain/generation/generation_config_json.cpp", "    if (all_suppressed(forced, config.suppress_tokens))\n",
       "    if (all_suppressed(forced, {}))\n",
