@@ -43,9 +43,11 @@ def a_head_of_another_size_is_drawn_anew_where_that_is_asked_for(_, folder):
         write(path, rows)
     flags = ["--task", "text-classification", "--model_name_or_path", three, "--train_file", fixture.train, "--max_seq_length", "48",
              "--use_cpu", "--max_steps", "2", "--save_strategy", "no"]
-    refused = fixture.call(*flags, "--output_dir", two, expect=4)
-    for part in ("'score.weight' has the wrong shape", "asks for [2, 32], the file holds [3, 32]", "--ignore_mismatched_sizes"):
-        expect(part in refused.stderr, part, refused.stderr)
+    for command in ("plan", "train"):  # by the plan, before a rank is started
+        refused = fixture.call(command, *flags, "--output_dir", two, expect=4)
+        for part in ("'score.weight' has the wrong shape", "asks for [2, 32], the file holds [3, 32]", "--ignore_mismatched_sizes"):
+            expect(part in refused.stderr, part, refused.stderr)
+        expect("rank 0" not in refused.stderr, "no rank speaks", refused.stderr)
     yaml = write(os.path.join(folder, "ignore.yaml"), "ignore_mismatched_sizes: true\n")
     for name, more in (("flag", ["--ignore_mismatched_sizes"]), ("yaml", ["--config", yaml])):
         output = f"{two}-{name}"

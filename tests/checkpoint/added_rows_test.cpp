@@ -19,6 +19,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/checkpoint/tensor_bytes.h"
 #include "hftrain/checkpoint/weights.h"
+#include "hftrain/plan/stored_shapes.h"
 #include "hftrain/storage/model_folder.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -174,9 +175,9 @@ TEST_CASE("numbers of tokens in one row grow to the right, on any number of rank
     for (int rank = 0; rank < world; ++rank) rows.push_back(run.loaded(rank, world).at(0));
     CHECK(at::cat(rows).equal(run.expected[0].tensor));
   }
-  CHECK(differing_dim({1, 4}, {1, 7}) == std::optional<size_t>(1));
-  CHECK_FALSE(differing_dim({1, 4}, {2, 7}));
-  CHECK_FALSE(differing_dim({4}, {4}));
+  CHECK(plan::differing_dim({1, 4}, {1, 7}) == std::optional<size_t>(1));
+  CHECK_FALSE(plan::differing_dim({1, 4}, {2, 7}));
+  CHECK_FALSE(plan::differing_dim({4}, {4}));
 }
 
 TEST_CASE("a tensor with another number of rows than the plan counted is still refused") {
@@ -202,8 +203,8 @@ TEST_CASE("weights of another shape stay as they were where that is asked for, a
   const LoadedWeights loaded = load_weights(run.table, weights, strategy, {}, run.rules);
   REQUIRE(loaded.mismatched.size() == 1);
   CHECK(loaded.mismatched[0].name == "head.weight");
-  CHECK(shape_text(loaded.mismatched[0].stored) == "[3, 2]");
-  CHECK(shape_text(loaded.mismatched[0].wanted) == "[5, 2]");
+  CHECK(plan::shape_text(loaded.mismatched[0].stored) == "[3, 2]");
+  CHECK(plan::shape_text(loaded.mismatched[0].wanted) == "[5, 2]");
   CHECK(loaded.missing.empty());
   CHECK(loaded.unused.empty());
   strategy.visit_parameters(

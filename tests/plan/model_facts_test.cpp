@@ -21,17 +21,17 @@ using hftrain::testing::TemporaryDirectory;
 constexpr const char* kConfig =
     R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "vocab_size": 16})";
 
-void write_model(const std::string& folder) {
-  write_file_atomically(folder + "/config.json", kConfig);
-  write_file_atomically(folder + "/model.safetensors", "");
-  write_file_atomically(folder + "/tokenizer.json", "{}");
-}
-
 std::string safetensors(const std::string& header) {
   std::string bytes(8, '\0');
   const uint64_t length = header.size();
   std::memcpy(bytes.data(), &length, sizeof(length));
   return bytes + header;
+}
+
+void write_model(const std::string& folder) {
+  write_file_atomically(folder + "/config.json", kConfig);
+  write_file_atomically(folder + "/model.safetensors", safetensors("{}"));
+  write_file_atomically(folder + "/tokenizer.json", "{}");
 }
 
 std::string empty_tensor(const std::string& dtype) {
@@ -265,6 +265,27 @@ TEST_CASE("what the files lack is known where an adapter begins, whichever names
   CHECK(lacking("bert.pooler.dense.") == 2);
   CHECK(lacking("classifier.") == 2);
   CHECK(lacking("") == 20);
+}
+
+TEST_CASE("the shapes of the files are known, all shards or none") {
+  TemporaryDirectory folder;
+  write_model(folder.path());
+  std::filesystem::remove(folder / "model.safetensors");
+  write_file_atomically(folder / "model.safetensors.index.json",
+                        R"({"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}})");
+  const auto one_tensor = [&](const std::string& name) {
+    return safetensors(R"({")" + name + R"(": {"dtype": "F32", "shape": [0, 3], "data_offsets": [0, 0]}})");
+  };
+  write_file_atomically(folder / "one.safetensors", one_tensor("a"));
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = folder.path();
+  CHECK(contains(error_of(arguments).render(), "a shard of the weights is missing"));
+  CHECK(load_model_facts(arguments, {}, FilesNeeded::kOfPlan).stored_shapes.empty());
+  write_file_atomically(folder / "two.safetensors", one_tensor("b"));
+  const StoredShapes shapes = load_model_facts(arguments, {}).stored_shapes;
+  REQUIRE(shapes.size() == 2);
+  CHECK(shapes.at("b").shape == std::vector<int64_t>{0, 3});
+  CHECK(shapes.at("b").file == "two.safetensors");
 }
 
 TEST_CASE("a folder without weights, or with pickled ones, says what to do") {

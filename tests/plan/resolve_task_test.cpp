@@ -73,6 +73,47 @@ TEST_CASE("a model of other labels than the data have, or of the same in another
   }
 }
 
+TEST_CASE("a stored weight of another shape than the run's is refused by the plan") {
+  ClassificationCase one;
+  one.model.source_folder = "/trained";
+  for (const auto& spec :
+       one.model.architecture->parameters().parameters)  // two classes, where the data have three
+    one.model.stored_shapes[spec.name] = {spec.shape, "model-00002-of-00002.safetensors"};
+  CHECK(one.error().code() == ExitCode::kData);
+  const std::string head = one.error().render();
+  CHECK(contains(head, "'score.weight' has the wrong shape"));
+  CHECK(contains(head, "/trained/model-00002-of-00002.safetensors"));
+  CHECK(contains(head, "config.json asks for [3, 8], the file holds [2, 8]"));
+  CHECK(contains(head, "--ignore_mismatched_sizes starts it from random numbers"));
+
+  ResolveInput resumed = one.input();
+  resumed.resume_from = "/checkpoint";  // whose weights are loaded in their place
+  resolve(resumed);
+  one.parsed.arguments.model.ignore_mismatched_sizes = true;
+  one.plan();
+  one.parsed.arguments.model.ignore_mismatched_sizes = false;
+  one.model.stored_shapes.erase("score.weight");  // one of another task
+  one.plan();
+
+  std::vector<int64_t>& embedding = one.model.stored_shapes["transformer.wte.weight"].shape;
+  one.model.tokenizer_vocabulary = embedding[0] + 7;  // for which the embedding grows
+  one.plan();
+  embedding[0] -= 1;
+  CHECK(contains(one.error().render(), "'transformer.wte.weight' has the wrong shape"));
+}
+
+TEST_CASE("shapes are held against every name that files have for a parameter") {
+  Case one;
+  one.model.source_folder = "/trained";
+  const auto told_of = [&one](const std::string& name, std::vector<int64_t> shape) {
+    one.model.stored_shapes = {{name, {std::move(shape), "model.safetensors"}}};
+    return one.error().render();
+  };
+  CHECK(contains(told_of("ln_f.weight", {9}), "'ln_f.weight' has the wrong shape"));  // of a bare body
+  CHECK(contains(told_of("lm_head.weight", {100, 9}),
+                 "'lm_head.weight' has the wrong shape"));  // of a tied output
+}
+
 TEST_CASE("beside an adapter a head of classes is trained whole, and nothing of the body with it") {
   ClassificationCase one({"--use_peft", "--lora_r", "2"});
   one.model.architecture = Architecture::from_scratch(

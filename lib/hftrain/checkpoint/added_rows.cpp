@@ -11,6 +11,7 @@
 
 #include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/nn/embedding.h"
+#include "hftrain/plan/stored_shapes.h"
 #include "hftrain/storage/box.h"
 
 namespace hftrain::checkpoint {
@@ -63,20 +64,9 @@ void pass_over(int64_t numbers, bool normal, const at::Generator& generator) {
 
 }  // namespace
 
-std::optional<size_t> differing_dim(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
-  if (a.size() != b.size()) return std::nullopt;
-  std::optional<size_t> found;
-  for (size_t dim = 0; dim < a.size(); ++dim) {
-    if (a[dim] == b[dim]) continue;
-    if (found) return std::nullopt;
-    found = dim;
-  }
-  return found;
-}
-
 void AddedRows::add(const architectures::ParameterSpec& spec, const plan::GrownParameter& grown,
                     const storage::StoredWeights& weights, const storage::TensorEntry& entry) {
-  const size_t dim = differing_dim(spec.shape, entry.shape).value();
+  const size_t dim = plan::differing_dim(spec.shape, entry.shape).value();
   std::vector<int64_t> sizes = spec.shape;
   sizes[dim] -= entry.shape[dim];
   at::Tensor rows;

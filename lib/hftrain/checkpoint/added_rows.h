@@ -17,9 +17,6 @@
 
 namespace hftrain::checkpoint {
 
-// The dimension that alone is another in two shapes, as that of rows is; nothing where there is none or more than one.
-std::optional<size_t> differing_dim(const std::vector<int64_t>& a, const std::vector<int64_t>& b);
-
 // New tokens begin as in transformers 5.17 (PreTrainedModel.resize_token_embeddings, mean_resizing): drawn from a
 // normal distribution with the mean of the stored rows and 1e-9 of their covariance, or at the mean itself where that
 // is not positive definite. For a generator in the same state the numbers are those of transformers but for rounding:

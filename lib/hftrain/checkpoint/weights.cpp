@@ -20,6 +20,7 @@
 #include "hftrain/checkpoint/collective_status.h"
 #include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/checkpoint/tensor_bytes.h"
+#include "hftrain/plan/stored_shapes.h"
 #include "hftrain/storage/model_folder.h"
 
 namespace hftrain::checkpoint {
@@ -88,23 +89,6 @@ Error tied_but_different(const StoredParameter& parameter, const StoredWeights& 
       .hint("set tie_word_embeddings to false in config.json to train them apart");
 }
 
-Error wrong_shape(const ParameterSpec& spec, const TensorEntry& copy, const StoredWeights& weights,
-                  const OpeningRules& rules) {
-  return Error(ExitCode::kData, "'" + copy.name + "' has the wrong shape")
-      .where(weights.folder() + '/' + weights.files_of(copy.name).front())
-      .why("config.json asks for " + shape_text(spec.shape) + ", the file holds " + shape_text(copy.shape))
-      .hint(rules.told ? "--ignore_mismatched_sizes starts it from random numbers" : "");
-}
-
-// A tensor of the file to which rows are added.
-bool grows(const ParameterSpec& spec, const TensorEntry& copy, const OpeningRules& rules) {
-  for (const plan::GrownParameter& grown : rules.grown) {
-    const std::optional<size_t> dim = differing_dim(copy.shape, spec.shape);
-    if (grown.name == spec.name && dim) return copy.shape[*dim] == grown.rows_before;
-  }
-  return false;
-}
-
 StoredParameter find_parameter(const ParameterSpec& spec, const std::vector<std::string>& aliases,
                                const StoredWeights& weights, const OpeningRules& rules, Finder& finder) {
   StoredParameter found{spec.name, spec.buffer, {}};
@@ -115,8 +99,11 @@ StoredParameter find_parameter(const ParameterSpec& spec, const std::vector<std:
   const bool may_lack = spec.buffer || spec.adapts || (spec.head && rules.head == StoredHead::kAnother);
   if (found.copies.empty() && !may_lack) throw missing(spec.name, weights);
   for (const TensorEntry* copy : found.copies) {
-    if (copy->shape != spec.shape && !grows(spec, *copy, rules)) {
-      if (!rules.ignore_mismatched_sizes) throw wrong_shape(spec, *copy, weights, rules);
+    if (!plan::fits_or_grows(spec, copy->shape, rules.grown)) {
+      const std::string path = weights.folder() + '/' + weights.files_of(copy->name).front();
+      if (!rules.ignore_mismatched_sizes)
+        throw Error(ExitCode::kData,
+                    {plan::wrong_shape(copy->name, path, spec.shape, copy->shape, rules.told)});
       found.mismatch = copy;
       found.copies.clear();
       break;
@@ -178,7 +165,7 @@ void load_part(const StatePart& part, const StoredParameter& parameter, const St
   const TensorEntry& entry = *parameter.copies[0];
   storage::Box box = stored_box(part);
   at::Tensor target = part.tensor;
-  if (const std::optional<size_t> dim = differing_dim(entry.shape, stored_shape(part))) {
+  if (const std::optional<size_t> dim = plan::differing_dim(entry.shape, stored_shape(part))) {
     const int64_t rows = std::clamp<int64_t>(entry.shape[*dim] - box.offsets[*dim], 0, box.sizes[*dim]);
     added.copy_to(part, rows);
     if (rows == 0) return;
@@ -305,12 +292,6 @@ void write_files(const WeightFiles& files, parallel::Strategy& strategy, SaveTar
 }
 
 }  // namespace
-
-std::string shape_text(const std::vector<int64_t>& shape) {
-  std::vector<std::string> dims;
-  for (const int64_t dim : shape) dims.push_back(std::to_string(dim));
-  return '[' + join(dims, ", ") + ']';
-}
 
 LoadedWeights load_weights(const ParameterTable& table, const StoredWeights& weights,
                            parallel::Strategy& strategy, const storage::ByteProgress& progress,

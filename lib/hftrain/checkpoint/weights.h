@@ -56,9 +56,6 @@ LoadedWeights load_weights(const architectures::ParameterTable& table, const sto
 // The errors of load_weights about names and shapes, before anything is changed.
 void check_stored(const architectures::ParameterTable& table, const storage::StoredWeights& weights);
 
-// "[3, 2]"
-std::string shape_text(const std::vector<int64_t>& shape);
-
 // Collective. Gathers every parameter, one at a time, and writes them to `target`, which is null on all ranks
 // but 0, as model.safetensors or as shards of at most `max_shard_bytes` and their index. `dtype` is that of
 // the parameters. A failure to write is thrown when all ranks are through.

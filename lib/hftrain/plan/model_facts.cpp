@@ -119,6 +119,20 @@ std::vector<std::string> lacking_parameters(const Architecture& architecture, co
   return lacking;
 }
 
+// A plan for other machines does without the shards that are not here.
+StoredShapes shapes_of(const std::string& folder, FilesNeeded needed) {
+  StoredShapes shapes;
+  if (!storage::has_model_weights(folder)) return shapes;
+  try {
+    const storage::ModelWeights weights(folder);
+    for (const std::string& name : weights.names())
+      shapes[name] = {weights.at(name).entry.shape, weights.shard_of(name)};
+  } catch (const Error&) {
+    if (needed == FilesNeeded::kOfRun) throw;
+  }
+  return shapes;
+}
+
 // An adapter with a head of its own keeps its labels in a config.json beside it.
 void take_labels(const std::string& adapter_folder, Json& config) {
   const std::string path = adapter_folder + "/config.json";
@@ -171,6 +185,7 @@ void load_model(const arguments::ModelArguments& model, const HubCache& cache, F
       config.value("architectures", Json()) == facts.architecture->config_json().at("architectures");
   facts.architecture = as_stored(facts.architecture, facts.source_folder, path);
   facts.auto_dtype = auto_dtype(model, config, facts.source_folder);
+  facts.stored_shapes = shapes_of(facts.source_folder, needed);
 }
 
 // Of the flag, else of the model's folder, where config.json may stand for it.

@@ -1,9 +1,11 @@
 // What a plan must know of the model and the tokenizer before a process starts, read from small files:
-// config.json, tokenizer_config.json and their like. Of weights the headers, for `--dtype auto` and an adapter's beginning, and of a model
+// config.json, tokenizer_config.json and their like. Of weights the headers, for shapes, `--dtype auto` and an adapter's beginning, and of a model
 // with encoder and decoder the output matrix and the embedding that it may be tied to.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +22,13 @@ struct SpecialTokens {
   std::optional<int64_t> bos, eos, pad, mask = std::nullopt;
 };
 
+// Of one tensor of a folder's weights; `file` is relative to the folder.
+struct StoredShape {
+  std::vector<int64_t> shape;
+  std::string file;
+};
+using StoredShapes = std::map<std::string, StoredShape, std::less<>>;  // by the names in the files
+
 struct ModelFacts {
   std::shared_ptr<const architectures::Architecture> architecture;
   std::string source_folder;  // absolute; weights come from here. Empty: from scratch
@@ -32,6 +41,7 @@ struct ModelFacts {
   bool has_head = false;       // the folder's config.json names the class that ends in the task's head
   // Where an adapter begins: parameters that source_folder's files do not hold, which start from random numbers.
   std::vector<std::string> lacking;
+  StoredShapes stored_shapes;    // of source_folder; empty: it has no weights
   std::string tokenizer_folder;  // absolute; empty when all data are token files
   // Text of --generation_config, else of the folder's file, else what its config.json says; empty: from scratch.
   std::string generation_config;

@@ -4,6 +4,7 @@
 
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/special_tokens.h"
+#include "hftrain/plan/stored_shapes.h"
 
 namespace hftrain::plan {
 namespace {
@@ -184,6 +185,16 @@ void check_ends(const ResolveInput& input, const architectures::Architecture& ar
        "name one as eos_token in its tokenizer_config.json, which ends every text with it"});
 }
 
+// Of the files that the run begins with: a head for other labels, or a config.json that is not theirs.
+void check_stored_shapes(const ResolveInput& input, const architectures::Architecture& architecture,
+                         const ModelPlan& plan, Problems& problems) {
+  const bool opened = input.resume_from.empty() || plan.adapter;  // otherwise the checkpoint is
+  if (!opened || plan.ignore_mismatched_sizes) return;
+  auto wrong =
+      first_wrong_shape(architecture.parameters(), plan.source_folder, input.model.stored_shapes, plan.grown);
+  if (wrong) problems.add(ExitCode::kData, std::move(*wrong));
+}
+
 // Rows that an adapter's file would not hold.
 void check_growth(const ResolveInput& input, const architectures::Architecture& architecture,
                   const ModelPlan& plan, Problems& problems) {
@@ -264,6 +275,7 @@ ModelPlan resolve_model(const ResolveInput& input, const RanksPlan& ranks, Probl
   plan.adapter = resolve_adapter(input, *architecture, problems);
   plan.frozen = frozen_parameters(input, *architecture, problems);
   check_growth(input, *architecture, plan, problems);
+  check_stored_shapes(input, *architecture, plan, problems);
   if (const auto make = task_row(input.parsed).preprocessor) {
     plan.preprocessor_config =
         dump_json(input.model.preprocessor.is_null()

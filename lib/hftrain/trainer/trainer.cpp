@@ -13,6 +13,7 @@
 #include "hftrain/data/features.h"
 #include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/nn/activation_checkpoint.h"
+#include "hftrain/plan/stored_shapes.h"
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/reporting/trainer_state.h"
 #include "hftrain/runtime/host_memory.h"
@@ -180,8 +181,8 @@ void Trainer::say_what_differs(const std::string& folder, const checkpoint::Load
   }
   for (const auto& [name, stored, wanted] : loaded.mismatched) {
     if (held_by_adapter(name)) continue;
-    warn(name, "of " + folder + " has the shape " + checkpoint::shape_text(stored) + " and not " +
-                   checkpoint::shape_text(wanted) + ": it starts from random numbers");
+    warn(name, "of " + folder + " has the shape " + plan::shape_text(stored) + " and not " +
+                   plan::shape_text(wanted) + ": it starts from random numbers");
   }
 }
 

@@ -102,3 +102,17 @@ fault("a deterministic run is one that nobody tells the libraries of",
       "launcher/environments/local.cpp", "if (!launch.full_determinism) return environment;", "if (launch.attempt >= 0) return environment;",
       tests=["launcher: libraries of a deterministic run are told so, where nothing else is said"],
       says=r"CUDA_LAUNCH_BLOCKING")
+fault("a plan takes a stored weight of any shape",
+      "lib/hftrain/plan/resolve_model.cpp", "  if (wrong) problems.add(ExitCode::kData, std::move(*wrong));\n", "",
+      tests=["plan: a stored weight of another shape than the run's is refused by the plan"],
+      says=r"kData|wrong shape")
+
+fault("the copy of a tied output is of any shape in a plan",
+      "lib/hftrain/plan/stored_shapes.cpp", "if (tied.parameter == spec.name)\n", "if (tied.parameter.empty())\n",
+      tests=["plan: shapes are held against every name that files have for a parameter"],
+      says=r"lm_head\.weight")
+
+fault("a plan holds the first model's shapes against a run that goes on from a checkpoint",
+      "lib/hftrain/plan/resolve_model.cpp", "input.resume_from.empty() || plan.adapter;", "true;",
+      tests=["plan: a stored weight of another shape than the run's is refused by the plan"],
+      says=r"wrong shape")
