@@ -78,7 +78,8 @@ plan::SavedRun saved_size(const std::string& checkpoint) {
   const Json state = read_json_file(path);
   if (!state.contains("global_batch")) return {.world_size = 0};  // of an earlier version
   return {.world_size = state.at("world_size").get<int>(),
-          .global_train = state["global_batch"].get<int64_t>()};
+          .global_train = state["global_batch"].get<int64_t>(),
+          .schedule = state.at("schedule").at("name").get<std::string>()};
 }
 
 // Of a file that stands beside weights, not beside an adapter. Others may have written it.

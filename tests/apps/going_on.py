@@ -38,5 +38,24 @@ def larger_batches_that_end_a_run_early_are_told(fixture, folder):
     expect(read_json(output + "-larger", "trainer_state.json")["epoch"] < 0.8, "and it does", larger)
 
 
+def another_schedule_takes_the_step_and_the_rate_where_both_go_by_steps(fixture, folder):
+    output = os.path.join(folder, "out")
+    steps = ["--max_steps", 8, "--save_steps", 4]
+    fixture.call(*fixture.flags(output, *steps, ranks=1))  # by a cosine
+    more = ["--resume_from_checkpoint", os.path.join(output, "checkpoint-4"), "--output_dir"]
+    other = output + "-linear"
+    again = [*fixture.flags(output, *steps, ranks=1), "--lr_scheduler_type", "linear", "--learning_rate", "5e-3", *more, other]
+    said = fixture.call(*again).stderr
+    expect("goes on with the schedule linear instead of cosine" in said, "it is told", said)
+    rates = {record["step"]: record["learning_rate"] for record in read_json(other, "trainer_state.json")["log_history"] if "learning_rate" in record}
+    for step in range(5, 9):  # the rate of an update is that before it
+        expect(abs(rates[step] - 1e-3 * (9 - step) / 8) < 1e-9, "the rate of the first run, lowered by the second's schedule", rates)
+    for command in ("plan", "train"):
+        refused = fixture.call(command, *fixture.flags(output, *steps, ranks=1), "--lr_scheduler_type", "WarmupLR", "--warmup_steps", "2", *more, output + "-deepspeed",
+                               expect=2).stderr
+        expect('the saved schedule is "cosine", this run\'s is "WarmupLR"' in refused and "rank 0" not in refused, "before ranks are started", refused)
+
+
 if __name__ == "__main__":
-    run_scenarios([early_stopping_counts_on_where_a_rank_was_lost, larger_batches_that_end_a_run_early_are_told], sys.argv[1:], Fixture)
+    run_scenarios([early_stopping_counts_on_where_a_rank_was_lost, larger_batches_that_end_a_run_early_are_told,
+                   another_schedule_takes_the_step_and_the_rate_where_both_go_by_steps], sys.argv[1:], Fixture)

@@ -93,14 +93,37 @@ TEST_CASE("A schedule that goes on keeps the base rate that it began with") {
   CHECK_FALSE(make_schedule("WarmupLR", {1e-3, 2, 10})->state().contains("base_rate"));
 }
 
-TEST_CASE("A schedule refuses the state of another one") {
-  const auto linear = make_schedule("linear", {1e-4, 0, 10});
-  const auto cosine = make_schedule("cosine", {1e-4, 0, 10});
-  try {
-    linear->load_state(cosine->state());
-    FAIL("accepted");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::kData);
+TEST_CASE("A schedule goes on from another one where both are a base rate times a function of the step") {
+  for (const char* name : {"cosine", "own"}) {
+    INFO(name);
+    const auto half = [](int64_t) { return 0.5; };
+    const auto saved =
+        std::string(name) == "own" ? own_schedule(1e-3, half) : make_schedule(name, {1e-3, 0, 10});
+    for (int i = 0; i < 4; ++i) saved->step();
+    const auto linear = make_schedule("linear", {1e-2, 0, 10});
+    linear->load_state(saved->state());
+    CHECK(linear->rate() == Approx(1e-3 * 0.6));
+    CHECK(linear->state().at("name") == "linear");
+  }
+}
+
+TEST_CASE("A schedule refuses the state of one that remembers other things") {
+  const std::vector<std::pair<const char*, const char*>> pairs = {{"linear", "reduce_lr_on_plateau"},
+                                                                  {"linear", "greedy"},
+                                                                  {"linear", "WarmupLR"},
+                                                                  {"WarmupLR", "linear"},
+                                                                  {"WarmupLR", "WarmupDecayLR"},
+                                                                  {"greedy", "cosine"},
+                                                                  {"reduce_lr_on_plateau", "cosine"}};
+  for (const auto& [now, before] : pairs) {
+    INFO(now << " from " << before);
+    const auto saved = make_schedule(before, {1e-4, 2, 10}), schedule = make_schedule(now, {1e-4, 2, 10});
+    try {
+      schedule->load_state(saved->state());
+      FAIL("accepted");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+    }
   }
 }
 

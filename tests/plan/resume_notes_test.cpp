@@ -88,5 +88,39 @@ TEST_CASE("a run that goes on with other intervals, another batch or version is 
   CHECK(contains(notes_of({}, other), "per_device_train_batch_size 8 instead of 16"));
 }
 
+TEST_CASE(
+    "a run goes on with another schedule where both are functions of the step, and is refused otherwise") {
+  const auto outcome = [](const std::string& now, const std::string& before, const char* program = nullptr) {
+    Case run({"--lr_scheduler_type", now, "--warmup_steps", "2", "--eval_strategy", "steps", "--eval_steps",
+              "10", "--validation_file", "v.txt"});
+    if (program != nullptr) run.parsed.arguments.launch.worker_program = program;
+    ResolveInput input = run.input();
+    input.saved = SavedRun{.schedule = before};
+    std::string text;
+    try {
+      for (const Diagnostic& note : plan_notes(input, resolve(input))) text += note.render() + '\n';
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kUsage);
+      return error.render();
+    }
+    return text;
+  };
+  CHECK(contains(outcome("cosine", "linear"), "goes on with the schedule cosine instead of linear"));
+  CHECK(contains(outcome("cosine", "own"), "goes on with the schedule cosine instead of own"));
+  for (const char* same : {"cosine", "greedy", "WarmupLR"})
+    CHECK_FALSE(contains(outcome(same, same), "schedule is"));
+  CHECK_FALSE(contains(outcome("greedy", ""), "schedule is"));  // nobody knows
+  CHECK_FALSE(contains(outcome("linear", "linear"), "goes on with the schedule"));
+  for (const char* other : {"reduce_lr_on_plateau", "greedy", "WarmupLR"}) {
+    const std::string refused =
+        "the saved schedule is \"" + std::string(other) + "\", this run's is \"linear\"";
+    CHECK(contains(outcome("linear", other), refused));
+    CHECK(contains(outcome("linear", other), "--lr_scheduler_type " + std::string(other)));
+    CHECK(contains(outcome(other, "linear"), std::string(other) + " remembers other things"));
+    CHECK_FALSE(contains(outcome("linear", other, "/bin/own"), refused));  // whose schedule may be its own
+  }
+  CHECK(contains(outcome("WarmupLR", "own"), "the program that the checkpoint is from"));
+}
+
 }  // namespace
 }  // namespace hftrain::plan

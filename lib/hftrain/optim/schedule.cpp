@@ -1,5 +1,6 @@
 #include "hftrain/optim/schedule.h"
 
+#include <algorithm>
 #include <array>
 
 #include "hftrain/base/error.h"
@@ -9,6 +10,11 @@
 
 namespace hftrain::optim {
 namespace {
+
+constexpr const char* kOwn = "own";
+
+// One of these takes what another kept: the number of steps and the base rate.
+bool is_base_rate_times_factor(const std::string& name);
 
 class FactorSchedule final : public Schedule {
  public:
@@ -34,7 +40,8 @@ class FactorSchedule final : public Schedule {
     return state;
   }
   void load_state(const Json& state) override {
-    require_schedule_state(state, name_);
+    const bool alike = !absolute_ && is_base_rate_times_factor(state.value("name", std::string()));
+    if (!alike) require_schedule_state(state, name_);
     steps_ = state.at("steps").get<int64_t>();
     if (!absolute_) base_rate_ = state.value("base_rate", base_rate_);
   }
@@ -65,6 +72,11 @@ constexpr std::array kFactors{
     FactorEntry{"cosine_warmup_with_min_lr", cosine_warmup_with_min_lr_factor},
     FactorEntry{"warmup_stable_decay", warmup_stable_decay_factor},
 };
+
+bool is_base_rate_times_factor(const std::string& name) {
+  return name == kOwn ||
+         std::ranges::any_of(kFactors, [&](const FactorEntry& entry) { return name == entry.name; });
+}
 
 // These give the rate itself, and some the betas.
 struct RateEntry {
@@ -117,7 +129,7 @@ std::unique_ptr<Schedule> build(const std::string& name, const ScheduleSetting& 
 }  // namespace
 
 std::unique_ptr<Schedule> own_schedule(double base_rate, std::function<double(int64_t step)> factor) {
-  return std::make_unique<FactorSchedule>("own", base_rate, std::move(factor));
+  return std::make_unique<FactorSchedule>(kOwn, base_rate, std::move(factor));
 }
 
 std::vector<std::string> schedule_names() {

@@ -41,8 +41,8 @@ class Schedule {
   virtual bool watches_metric() const = 0;
   // Steps done, and what else the schedule remembers; numbers keep every bit.
   virtual Json state() const = 0;
-  // State of a schedule of the same name; another is an Error (exit code 4). The base rate is that of the
-  // state, if it has one ("base_rate"); the rest of the setting is this run's.
+  // State of a schedule of the same name, or of another one where both are a base rate times a function of the step; any other
+  // is an Error (exit code 4). The base rate is that of the state, if it has one ("base_rate"); the rest of the setting is this run's.
   virtual void load_state(const Json& state) = 0;
 };
 

@@ -47,6 +47,7 @@ struct SavedRun {
   // What the file lacks is not there.
   std::map<std::string, int64_t> settings = {};
   std::string transformers_version = {};  // of its config.json; empty: not named
+  std::string schedule = {};  // its name, "own" of one that a program brought; empty: nobody knows
 };
 
 struct ResolveInput {

@@ -40,6 +40,8 @@ void note_binding(const ResolveInput& input, const RanksPlan& plan, std::vector<
 // resume_notes.cpp
 // What is different about a run that goes on from a checkpoint.
 void note_resume(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
+// A schedule that cannot go on from that of the checkpoint; after resolve_schedule.
+void check_resumed_schedule(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 
 // resolve_strategy.cpp
 StrategyPlan resolve_strategy(const ResolveInput& input, const RanksPlan& ranks, Problems& problems);
@@ -88,6 +90,8 @@ void note_label_smoothing(const ResolveInput& input, const RunPlan& plan, std::v
 // What --hf_compat does not bring back.
 void note_padded_samples(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
 SchedulePlan resolve_schedule(const ResolveInput& input, const RunPlan& plan);
+// Whether a schedule is a base rate times a function of the step, and so goes on where another of these stopped.
+bool goes_by_steps(const std::string& schedule);
 // A momentum of OneCycle that decays too far; after resolve_schedule.
 void check_momentum(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 ProfilePlan resolve_profile(const ResolveInput& input, const RunPlan& plan, Problems& problems);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -189,6 +190,13 @@ SchedulePlan resolve_schedule(const ResolveInput& input, const RunPlan& plan) {
   result.warmup_steps = warmup_steps(schedule.warmup_steps, plan.steps.max_steps);
   result.options = schedule.lr_scheduler_kwargs.value_or(Json::object());
   return result;
+}
+
+bool goes_by_steps(const std::string& schedule) {
+  constexpr std::array<std::string_view, 10> kNames = {
+      "linear",     "cosine",       "constant",           "constant_with_warmup",      "cosine_with_restarts",
+      "polynomial", "inverse_sqrt", "cosine_with_min_lr", "cosine_warmup_with_min_lr", "warmup_stable_decay"};
+  return std::ranges::count(kNames, schedule) > 0;
 }
 
 // DeepSpeed lets the first beta of OneCycle grow past 1 when it decays for long enough, which ends in numbers

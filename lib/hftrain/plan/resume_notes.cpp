@@ -64,13 +64,41 @@ void note_version(const SavedRun& saved, const RunPlan& plan, std::vector<Diagno
                           "go on only where the model's configuration is known to be the same"));
 }
 
+// Whether a program brings a schedule of its own in the place of the flag's, only its ranks know.
+bool has_other_schedule(const ResolveInput& input, const RunPlan& plan) {
+  const bool known = plan.do_train && input.saved && !input.saved->schedule.empty() &&
+                     !input.parsed.arguments.launch.worker_program;
+  return known && input.saved->schedule != plan.schedule.name;
+}
+
+void note_schedule(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  if (!has_other_schedule(input, plan)) return;
+  notes.push_back(warning(
+      "the run goes on with the schedule " + plan.schedule.name + " instead of " + input.saved->schedule,
+      "it takes the updates that were made and the rate that the run began with from the checkpoint",
+      "--lr_scheduler_type " + input.saved->schedule + " where the run is to be the same"));
+}
+
 }  // namespace
+
+void check_resumed_schedule(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  if (!has_other_schedule(input, plan)) return;
+  const std::string &before = input.saved->schedule, &now = plan.schedule.name;
+  const bool own = before == "own";  // a factor of the step, too
+  if ((own || goes_by_steps(before)) && goes_by_steps(now)) return;
+  problems.usage("the saved schedule is \"" + before + "\", this run's is \"" + now + "\"",
+                 input.parsed.origins.describe("lr_scheduler_type"),
+                 (own || goes_by_steps(before) ? now : before) +
+                     " remembers other things than the number of updates and the rate at the beginning",
+                 own ? "the program that the checkpoint is from" : "--lr_scheduler_type " + before);
+}
 
 void note_resume(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   if (!plan.do_train || !input.saved) return;
   note_ranks(*input.saved, plan, notes);
   note_settings(*input.saved, plan, notes);
   note_version(*input.saved, plan, notes);
+  note_schedule(input, plan, notes);
 }
 
 }  // namespace hftrain::plan

@@ -11,14 +11,6 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kWrittenOptimizers = {"adamw_torch", "adamw_torch_fused",
                                                                 "adamw_hf"};
-constexpr std::array<std::string_view, 10> kWrittenSchedules = {
-    "linear",     "cosine",       "constant",           "constant_with_warmup",      "cosine_with_restarts",
-    "polynomial", "inverse_sqrt", "cosine_with_min_lr", "cosine_warmup_with_min_lr", "warmup_stable_decay"};
-
-template <typename Names>
-bool is_written_of(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 }  // namespace
 
@@ -32,10 +24,10 @@ void check_for_trainer(const ResolveInput& input, const RunPlan& plan, Problems&
   };
   if (plan.saving.only_model)
     refuse("save_only_model", "they hold no optimizer's state", "leave --save_only_model out");
-  if (!is_written_of(kWrittenOptimizers, plan.optimizer.name))
+  if (std::ranges::count(kWrittenOptimizers, plan.optimizer.name) == 0)
     refuse("optim", "optimizer.pt is written of AdamW, and this run's optimizer is " + plan.optimizer.name,
            "--optim adamw_torch_fused");
-  if (!is_written_of(kWrittenSchedules, plan.schedule.name))
+  if (!goes_by_steps(plan.schedule.name))
     refuse("lr_scheduler_type",
            "scheduler.pt is written of schedules by steps, which " + plan.schedule.name + " is not",
            "--lr_scheduler_type linear, cosine or another one");

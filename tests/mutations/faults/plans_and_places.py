@@ -116,3 +116,13 @@ fault("a plan holds the first model's shapes against a run that goes on from a c
       "lib/hftrain/plan/resolve_model.cpp", "input.resume_from.empty() || plan.adapter;", "true;",
       tests=["plan: a stored weight of another shape than the run's is refused by the plan"],
       says=r"wrong shape")
+
+fault("a schedule takes the state of that name alone",
+      "lib/hftrain/optim/schedule.cpp", "if (!alike) require_schedule_state", "require_schedule_state",
+      tests=["optim: A schedule goes on from another one where both are a base rate times a function of the step"],
+      says=r"the saved schedule is")
+
+fault("a plan lets a schedule go on from any other",
+      "lib/hftrain/plan/resume_notes.cpp", "if ((own || goes_by_steps(before)) && goes_by_steps(now)) return;", "return;",
+      tests=["plan: a run goes on with another schedule where both are functions of the step, and is refused otherwise"],
+      says=r"the saved schedule is")
