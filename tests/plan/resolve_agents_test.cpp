@@ -212,6 +212,20 @@ TEST_CASE("hybrid strategies shard inside a machine") {
   CHECK(strategy.mesh_shard == 2);
 }
 
+TEST_CASE("hybrid strategies shard inside what one program starts, where several of them share a machine") {
+  AgentFacts here = agent(0, "a"), beside = agent(1, "a");
+  here.nproc_per_node = beside.nproc_per_node = "2";
+  const std::vector<std::string> hybrid = {"--fsdp", "hybrid_shard auto_wrap"};
+  const RunPlan run = job({here, beside}, hybrid).plan(), dry = job(like_this_one(here, 2), hybrid).plan();
+  CHECK(run.ranks.nodes == 1);
+  CHECK(run.strategy.mesh_replicate == 2);
+  CHECK(run.strategy.mesh_shard == 2);
+  CHECK(dry.strategy.mesh_replicate == run.strategy.mesh_replicate);
+  // Programs that are one rank each say nothing of nodes.
+  const RunPlan ranks = job({assigned(0, 0, "a", 2), assigned(1, 1, "a", 2)}, hybrid).plan();
+  CHECK(ranks.strategy.mesh_shard == 2);
+}
+
 TEST_CASE("a dry run takes the other machines to be like this one") {
   AgentFacts here = agent(0, "a");
   here.nproc_per_node = "2";

@@ -194,6 +194,9 @@ TEST_CASE("kernels of our own run on GPUs where they are asked for, and on proce
 TEST_CASE("hybrid sharding on one machine says that there are no replicas") {
   CHECK(contains(cpu_run(2, {"--fsdp", "hybrid_shard"}).notes(),
                  "hybrid_shard shards over all 2 ranks, without replicas"));
+  CHECK_FALSE(contains(
+      cpu_run(2, {"--fsdp", "hybrid_shard", "--parallelism_config", R"({"dp_shard_size": 2})"}).notes(),
+      "without replicas"));  // that was asked for
 }
 
 TEST_CASE("an optimizer that needs whole matrices is refused with shards") {

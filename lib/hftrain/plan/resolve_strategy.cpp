@@ -1,6 +1,8 @@
 // From what the formats ask for to the strategy of this run: stage, mesh, units, offload.
 #include <algorithm>
 #include <array>
+#include <map>
+#include <ranges>
 #include <regex>
 
 #include "hftrain/base/text.h"
@@ -105,13 +107,23 @@ class Resolution {
     return parameter.substr(0, parameter.rfind('.'));
   }
 
+  // Of a node as the user asked for them: what one front program starts, also where several of these share a machine.
+  int64_t ranks_of_node() const {
+    const bool assigned = std::ranges::any_of(
+        input_.agents, [](const AgentFacts& agent) { return agent.assigned.has_value(); });
+    if (input_.agents.empty() || assigned) return ranks_.local_world_size;
+    std::map<int, int64_t> started;
+    for (const RankPlan& rank : ranks_.ranks) ++started[rank.agent];
+    return std::ranges::max(started | std::views::values);
+  }
+
   // Hybrid strategies shard inside a node unless a size is given; all others over all ranks.
   void mesh() {
     const int64_t world = ranks_.world_size;
     const bool shards = kind_.stage > 0;
     int64_t shard = shards ? world : 1;
     if (kind_.hybrid) {
-      shard = ranks_.local_world_size;
+      shard = ranks_of_node();
       if (asked_.replicate_ranks) shard = std::max<int64_t>(1, world / *asked_.replicate_ranks);
     }
     if (!shards && asked_.shard_ranks.value_or(1) > 1) return refuse_shards();
@@ -270,7 +282,8 @@ std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan&
     add(Severity::kNote, "offload to the CPU changes nothing here", "", "the ranks run on the CPU", "");
   }
   const bool hybrid = strategy.name.starts_with("hybrid");
-  if (hybrid && strategy.mesh_replicate == 1 && strategy.mesh_shard > 1) {
+  const bool sized = asked.shard_ranks || asked.replicate_ranks;
+  if (hybrid && !sized && strategy.mesh_replicate == 1 && strategy.mesh_shard > 1) {
     add(Severity::kNote,
         strategy.name + " shards over all " + std::to_string(strategy.mesh_shard) +
             " ranks, without replicas",

@@ -126,3 +126,8 @@ fault("a plan lets a schedule go on from any other",
       "lib/hftrain/plan/resume_notes.cpp", "if ((own || goes_by_steps(before)) && goes_by_steps(now)) return;", "return;",
       tests=["plan: a run goes on with another schedule where both are functions of the step, and is refused otherwise"],
       says=r"the saved schedule is")
+
+fault("hybrid sharding of several programs on one machine goes by the machine",
+      "lib/hftrain/plan/resolve_strategy.cpp", "if (input_.agents.empty() || assigned)", "if (input_.agents.empty() || assigned || true)",
+      tests=["plan: hybrid strategies shard inside what one program starts, where several of them share a machine"],
+      says=r"mesh_replicate")
