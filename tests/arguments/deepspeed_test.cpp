@@ -255,6 +255,18 @@ TEST_CASE("D1: all values that differ from their flags are reported at once, wit
   CHECK_FALSE(contains(text, "params.eps"));
 }
 
+TEST_CASE("D1: a search for the batch begins at the flag, and both are named") {
+  const DeepspeedFile file = with_key("\"train_micro_batch_size_per_gpu\": 4");
+  const Words two = {"--per_device_train_batch_size", "2"};
+  CHECK(contains(file.mistakes(two), "4 against 2"));
+  const Words search = also(two, {"--auto_find_batch_size"});
+  CHECK(file.mistakes(search).empty());
+  CHECK(file.arguments(search).batch.per_device_train_batch_size == 2);
+  CHECK(contains(file.notes(search),
+                 "begins at --per_device_train_batch_size 2, not at train_micro_batch_size_per_gpu 4"));
+  CHECK(file.arguments({"--auto_find_batch_size"}).batch.per_device_train_batch_size == 4);
+}
+
 TEST_CASE("D1 counts configuration files as the user's word too") {
   const DeepspeedFile file(kExplicit);
   const std::string yaml = write(file.folder / "run.yaml", "max_grad_norm: 1.0\n");
@@ -511,6 +523,25 @@ TEST_CASE("what hftrain does not do is refused by name with a way out") {
   CHECK(
       contains(with_key("\"comet\": {\"enabled\": true}").mistakes(), "comet.enabled true is not supported"));
   CHECK(contains(with_key("\"aio\": {\"use_gds\": true}").mistakes(), "aio.use_gds true is not supported"));
+}
+
+TEST_CASE("a section without what switches it on is off, as DeepSpeed's defaults leave it") {
+  for (const char* off :
+       {R"("hybrid_engine": {"max_out_tokens": 512})", R"("data_efficiency": {"seed": 1})",
+        R"("autotuning": {"fast": true})", R"("torch_autocast": {"dtype": "bf16"})",
+        R"("compile": {"deepcompile": false, "double_buffer": true})",
+        R"("tensor_parallel": {"autotp_size": 0})", R"("tensor_parallel": {"autotp_size": 1})",
+        R"("pipeline": {"stages": "auto"})", R"("comms_logger": {"verbose": true})"}) {
+    INFO(off);
+    CHECK(with_key(off).mistakes().empty());
+    CHECK(with_key(off).notes().empty());
+  }
+  for (const char* on : {R"("hybrid_engine": {"enabled": true})", R"("autotuning": {"enabled": "true"})",
+                         R"("compile": {"deepcompile": true})", R"("tensor_parallel": {"autotp_size": 2})",
+                         R"("pipeline": {"stages": 2})"}) {
+    INFO(on);
+    CHECK(contains(with_key(on).mistakes(), "is not supported"));
+  }
 }
 
 TEST_CASE("monitors, reductions and activation checkpointing") {

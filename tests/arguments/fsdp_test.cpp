@@ -86,6 +86,18 @@ TEST_CASE("rule F4: size and layer classes exclude each other unless the policy 
   CHECK(notes(parse({"--fsdp_config", "null"})).empty());
 }
 
+TEST_CASE("whole numbers of FSDP may be in disguise") {
+  for (const char* number : {"1e8", "100000000.0", "\"1e8\""}) {
+    const std::string config =
+        R"({"auto_wrap_policy": "SIZE_BASED_WRAP", "version": 2.0, "min_num_params": )" +
+        std::string(number) + '}';
+    CHECK(configured("true", config).min_parameters.value == 100'000'000);
+  }
+  CHECK(sharding({"--fsdp", "full_shard", "--fsdp_min_num_params", "1e8"}).min_parameters.value ==
+        100'000'000);
+  CHECK(contains(mistakes_of("true", R"({"min_num_params": 1.5})"), "is not a whole number"));
+}
+
 TEST_CASE("without FSDP its flags are told also where they say the default, unless they ask for nothing") {
   const testing::TemporaryDirectory folder;
   for (const Words& words :
@@ -106,6 +118,9 @@ TEST_CASE("what the Trainer writes of FSDP where nobody asked for it is no warni
             .empty());
   CHECK(contains(told_of(R"({"fsdp": [], "fsdp_config": {"min_num_params": 7, "xla": false}})"),
                  "options of FSDP have no effect without --fsdp or --use_fsdp\n  where: fsdp_config ("));
+  for (const char* says :
+       {R"({"reshard_after_forward": false})", R"({"cpu_offload": false, "use_orig_params": false})"})
+    CHECK(contains(notes(parse({"--fsdp_config", says})), "have no effect without --fsdp"));
 }
 
 TEST_CASE("rule F5: an unknown word is named, with the nearest ones") {

@@ -269,7 +269,7 @@ Result<Json> convert(const Flag& flag, const Json& written, const std::string& h
     case Type::kBool:
       return to_bool(written);
     case Type::kInt:
-      return to_int(written, flag.range);
+      return to_int(flag.imported ? undisguised(written) : written, flag.range);
     case Type::kFloat:
       return to_float(written, flag.range);
     case Type::kList:
@@ -289,6 +289,18 @@ Result<Json> convert(const Flag& flag, const Json& written, const std::string& h
     return Json(with_home(value->get<std::string>(), home));
   }
   return text;
+}
+
+Json undisguised(const Json& written) {
+  constexpr double kLargest = 9e18;
+  if (!written.is_string()) return as_whole(written);
+  const std::string text = trim(written.get<std::string>());
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size() &&
+                     number == std::floor(number) && std::abs(number) < kLargest;
+  return whole && text.find_first_of(".eE") != std::string::npos ? Json(static_cast<int64_t>(number))
+                                                                 : written;
 }
 
 Json neutral_value(Type type, std::string_view text) {

@@ -29,6 +29,9 @@ Result<Json> convert(const Flag& flag, const Json& written, const std::string& h
 // A mapping against its keys. Keys that start with "_" are comments and are dropped.
 Result<Json> convert_mapping(std::span<const Key> keys, const Json& written, const std::string& pointer = "");
 
+// Of a whole number in disguise (5e8, 200000000.0, as a number or its text) that number; anything else as it was written.
+Json undisguised(const Json& written);
+
 // A default written as text in a row.
 Json neutral_value(Type type, std::string_view text);
 

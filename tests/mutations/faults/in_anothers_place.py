@@ -6,7 +6,7 @@ fault("without FSDP a flag that says its default is passed over",
       says=r"options of FSDP have no effect")
 
 fault("what the Trainer writes of FSDP where nobody asked for it is a warning",
-      "lib/hftrain/arguments/import/fsdp.cpp", "if (section && !asks_for_nothing(section->values))", "if (outcome_.unread.count(\"fsdp_config\") > 0)",
+      "lib/hftrain/arguments/import/fsdp.cpp", "if (section && !config_asks_for_nothing(section->values))", "if (outcome_.unread.count(\"fsdp_config\") > 0)",
       tests=["arguments: what the Trainer writes of FSDP where nobody asked for it is no warning"],
       says=r"told_of\(")
 

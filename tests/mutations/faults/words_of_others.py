@@ -442,3 +442,22 @@ fault("a forced token that is suppressed is written",
       "    if (all_suppressed(forced, {}))\n",
       tests=["generation: a forced token that is suppressed is refused, as long as no other may come in its place"],
       says=r"suppress_tokens has them all")
+fault("a search for the batch must begin where the DeepSpeed file says",
+      "lib/hftrain/arguments/import/deepspeed_training.cpp", 'file.flags.value("auto_find_batch_size") != true', "differs",
+      tests=["arguments: D1: a search for the batch begins at the flag, and both are named"],
+      says=r"mistakes|4 against 2")
+
+fault("a section of DeepSpeed is on unless it says that it is off",
+      "lib/hftrain/arguments/import/section_check.cpp", "if (!key.switched_by.empty() && value.is_object())", "if (false && value.is_object())",
+      tests=["arguments: a section without what switches it on is off, as DeepSpeed's defaults leave it"],
+      says=r"hybrid_engine")
+
+fault("whole numbers of FSDP in disguise are none",
+      "lib/hftrain/arguments/import/fsdp_settings.cpp", "type == Type::kInt ? undisguised(*written_) : *written_", "*written_",
+      tests=["arguments: whole numbers of FSDP may be in disguise"],
+      says=r"not a whole number|min_parameters")
+
+fault("an fsdp_config of values that are false asks for nothing",
+      "lib/hftrain/arguments/import/fsdp.cpp", "!(unasked && asks_for_nothing(value))", "!asks_for_nothing(value)",
+      tests=["arguments: what the Trainer writes of FSDP where nobody asked for it is no warning"],
+      says=r"have no effect without")

@@ -14,6 +14,23 @@ void number_of_flag(const DeepSpeedFile& file, const std::string& pointer, const
   file.flags.set(flag, *file.keys.find(pointer), pointer.substr(1), file.keys.place(pointer));
 }
 
+// A search begins at the flag, whatever the file says.
+void import_micro_batch(const DeepSpeedFile& file, const std::string& pointer) {
+  constexpr const char* kFlag = "per_device_train_batch_size";
+  const bool differs = file.keys.has(pointer) && !file.keys.is_auto(pointer) && file.flags.given(kFlag) &&
+                       *file.keys.find(pointer) != file.flags.value(kFlag);
+  if (!differs || file.flags.value("auto_find_batch_size") != true)
+    return number_of_flag(file, pointer, kFlag);
+  file.outcome.notes.push_back(
+      {.severity = Diagnostic::Severity::kNote,
+       .what = "auto_find_batch_size begins at --per_device_train_batch_size " +
+               file.flags.value(kFlag).dump() + ", not at train_micro_batch_size_per_gpu " +
+               file.keys.find(pointer)->dump(),
+       .where = file.outcome.origins.describe(kFlag) + ", " + file.keys.place(pointer),
+       .why = "",
+       .hint = ""});
+}
+
 // fp16.enabled stands for fp16 and fp16_full_eval, bf16.enabled likewise: a run under DeepSpeed has one type,
 // so that of the evaluation is that of training, and "auto" is on when either flag is.
 void switch_of_flag(const DeepSpeedFile& file, const std::string& name) {
@@ -90,7 +107,7 @@ void DeepSpeedFile::refuse(const std::string& pointer, std::string what, std::st
 void import_batch(const DeepSpeedFile& file) {
   constexpr const char *kMicro = "/train_micro_batch_size_per_gpu", *kSteps = "/gradient_accumulation_steps",
                        *kAll = "/train_batch_size";
-  number_of_flag(file, kMicro, "per_device_train_batch_size");
+  import_micro_batch(file, kMicro);
   number_of_flag(file, kSteps, "gradient_accumulation_steps");
   // Of DeepSpeed's own loader, which the Trainer leaves alone.
   if (file.flags.value("dataloader_drop_last") == false)

@@ -60,11 +60,22 @@ bool is_unasked(std::string_view variable, const std::string& text) {
   });
 }
 
-// Unset, false, none, or a mapping of such, as TrainingArguments.to_json_string() writes of FSDP where nobody asked for it.
+// Unset, false or none.
 bool asks_for_nothing(const Json& value) {
-  if (value.is_object()) return !value.empty() && std::all_of(value.begin(), value.end(), asks_for_nothing);
   const std::string word = to_lower(value.is_string() ? value.get<std::string>() : value.dump());
   return word.empty() || word == "null" || word == "false" || word == "0";
+}
+
+// The four keys that TrainingArguments.to_json_string() writes where nobody asked for FSDP, and what is unset. That others are
+// false says something.
+bool config_asks_for_nothing(const Json& config) {
+  constexpr std::array<std::string_view, 4> kWrittenUnasked = {"min_num_params", "xla", "xla_fsdp_v2",
+                                                               "xla_fsdp_grad_ckpt"};
+  for (const auto& [key, value] : config.items()) {
+    const bool unasked = std::count(kWrittenUnasked.begin(), kWrittenUnasked.end(), key) > 0;
+    if (!value.is_null() && !(unasked && asks_for_nothing(value))) return false;
+  }
+  return !config.empty();
 }
 
 bool is_on(const ParseOutcome& outcome, const char* flag) {
@@ -122,7 +133,7 @@ class Import {
     std::vector<std::string> names;
     // What is no mapping is a mistake in any case.
     const std::optional<Section> section = section_of("fsdp_config", outcome_, problems_);
-    if (section && !asks_for_nothing(section->values))
+    if (section && !config_asks_for_nothing(section->values))
       names.push_back(outcome_.origins.describe("fsdp_config"));
     for (const Flag* flag : given_flags(outcome_)) {
       const std::string name(flag->name);

@@ -1,7 +1,6 @@
 #include "hftrain/arguments/import/section_check.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "hftrain/arguments/value.h"
@@ -10,22 +9,8 @@
 namespace hftrain::arguments {
 namespace {
 
-constexpr double kLargestWhole = 9e18;
-
 bool spelled(const SectionKey& key, const std::string& name) {
   return key.name == name || std::find(key.aliases.begin(), key.aliases.end(), name) != key.aliases.end();
-}
-
-// 5e8 and 200000000.0 are whole numbers in disguise.
-Json undisguised(const Json& written) {
-  if (!written.is_string()) return written;
-  const std::string text = trim(written.get<std::string>());
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size() &&
-                     number == std::floor(number) && std::abs(number) < kLargestWhole;
-  return whole && text.find_first_of(".eE") != std::string::npos ? Json(static_cast<int64_t>(number))
-                                                                 : written;
 }
 
 bool is_infinite(const Json& written) {
@@ -61,8 +46,17 @@ bool switched_off(const Json& written) {
                              [](const Json& part) { return part.is_object() && switched_off(part); });
 }
 
+// DeepSpeed's own defaults leave such a section off, whatever stands beside its switch.
+bool leaves_switch_off(const SectionKey& key, const Json& section) {
+  const auto found = section.find(key.switched_by);
+  if (found == section.end() || switched_off(*found) || *found == "auto") return true;
+  const std::string text = found->is_string() ? trim(found->get<std::string>()) : found->dump();
+  return text == "0" || (!key.neutral.empty() && text == key.neutral);
+}
+
 bool neutral(const SectionKey& key, const Json& value) {
   if (key.automatic && value == "auto") return true;
+  if (!key.switched_by.empty() && value.is_object()) return leaves_switch_off(key, value);
   if (key.type == Type::kMapping) return switched_off(value);
   if (key.type == Type::kText && key.neutral.empty()) return value == "none" || value == "null";
   return !key.neutral.empty() && value == neutral_value(key.type, key.neutral);

@@ -27,6 +27,8 @@ struct SectionKey {
   bool drops_auto = false;  // of a mapping: "auto" for any other key is as if it were absent
   std::vector<std::string_view> aliases = {};  // other spellings
   bool warned = false;                         // of an accepted key: that it does nothing is a warning
+  // Of a mapping that is not taken: the key that switches it on. Off: absent, false, "auto" or `neutral`.
+  std::string_view switched_by = {};
   bool told_off = false;  // one that is gone: its neutral value is told as without effect
 };
 
