@@ -322,7 +322,8 @@ void CommandOptions::value(const std::string& name, const std::string& kind, con
 
 bool CommandOptions::read(const std::vector<std::string>& words, const CommandContext& context) const {
   if (declared_now != nullptr) {
-    for (const Option& option : options_) declared_now->options.push_back({option.name, option.kind, option.help});
+    for (const Option& option : options_)
+      declared_now->options.push_back({option.name, option.kind, option.help});
     return false;
   }
   Reading reading(*this);

@@ -113,9 +113,9 @@ void tell_overruled(const CommandContext& context, const SearchRequest& request,
       continue;
     }
     mistakes.push_back({.what = origin + " counts for no trial",
-                       .where = "command line",
-                       .why = "the space of " + request.file + " draws " + parameter.flag,
-                       .hint = "leave it out, or write a space without it"});
+                        .where = "command line",
+                        .why = "the space of " + request.file + " draws " + parameter.flag,
+                        .hint = "leave it out, or write a space without it"});
   }
   if (!mistakes.empty()) throw Error(ExitCode::kUsage, std::move(mistakes));
 }

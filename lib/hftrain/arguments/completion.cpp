@@ -265,7 +265,8 @@ end
       fmt::arg("names", names_of(commands, " ", is_command)),
       fmt::arg("nested", names_of(commands, " ", has_actions)));
   for (const CompletedCommand& command : commands) text += fish_command(command);
-  for (const RunFlag& flag : completed_run_flags()) text += fish_option(flag.option, of_run, flag.may_stand_alone);
+  for (const RunFlag& flag : completed_run_flags())
+    text += fish_option(flag.option, of_run, flag.may_stand_alone);
   return text;
 }
 

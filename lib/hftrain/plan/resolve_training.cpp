@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <filesystem>
 #include <array>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 

@@ -316,7 +316,8 @@ struct SavingPlan {
   bool asynchronous = false;  // written in the background from a copy in memory
   std::string resume_from;    // a verified checkpoint folder; empty: start fresh
   bool restore_callbacks = false;
-  std::string repository;  // its name on the Hub, without the owner, as asked for; empty: that of the output folder
+  std::string
+      repository;  // its name on the Hub, without the owner, as asked for; empty: that of the output folder
   // Nodes whose output folder is their own (save_on_each_node), without node 0: local rank 0 of each commits
   // there what rank 0 commits in node 0's.
   std::vector<int> further_nodes;

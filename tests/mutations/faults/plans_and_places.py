@@ -102,6 +102,7 @@ fault("a deterministic run is one that nobody tells the libraries of",
       "launcher/environments/local.cpp", "if (!launch.full_determinism) return environment;", "if (launch.attempt >= 0) return environment;",
       tests=["launcher: libraries of a deterministic run are told so, where nothing else is said"],
       says=r"CUDA_LAUNCH_BLOCKING")
+
 fault("a plan takes a stored weight of any shape",
       "lib/hftrain/plan/resolve_model.cpp", "  if (wrong) problems.add(ExitCode::kData, std::move(*wrong));\n", "",
       tests=["plan: a stored weight of another shape than the run's is refused by the plan"],

@@ -246,6 +246,7 @@ fault("both ends of a range are drawn half as often",
       "lib/hftrain/search/space.cpp", "return !choices.empty() || (step > 0 && !log);", "return !choices.empty();",
       tests=["search: steps of a range are drawn as often as each other"],
       says=r"Approx")
+
 fault("beside an optimizer section norms do not decay in the plan",
       "lib/hftrain/plan/resolve_training.cpp", "plan.decays_all = deepspeed && deepspeed->has_optimizer;", "plan.decays_all = false && deepspeed;",
       tests=["plan: with an optimizer section norms and biases decay, too, and the plan says so"],
@@ -442,6 +443,7 @@ fault("a forced token that is suppressed is written",
       "    if (all_suppressed(forced, {}))\n",
       tests=["generation: a forced token that is suppressed is refused, as long as no other may come in its place"],
       says=r"suppress_tokens has them all")
+
 fault("a search for the batch must begin where the DeepSpeed file says",
       "lib/hftrain/arguments/import/deepspeed_training.cpp", 'file.flags.value("auto_find_batch_size") != true', "differs",
       tests=["arguments: D1: a search for the batch begins at the flag, and both are named"],
