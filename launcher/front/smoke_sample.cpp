@@ -9,18 +9,14 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
-#include "hftrain/data/sample_classes.h"
 #include "hftrain/data/sample_images.h"
-#include "hftrain/data/sample_instructions.h"
-#include "hftrain/data/sample_questions.h"
-#include "hftrain/data/sample_sequences.h"
-#include "hftrain/data/sample_tags.h"
 #include "hftrain/data/sample_text.h"
 #include "hftrain/storage/file_system.h"
 #include "hftrain/storage/model_folder.h"
 #include "hftrain/storage/safetensors_writer.h"
 #include "hftrain/tasks/task_table.h"
 #include "hftrain/tokenizer/tokenizer_training.h"
+#include "launcher/front/smoke_rows.h"
 
 namespace hftrain::front {
 namespace {
@@ -48,12 +44,16 @@ std::string write_text(const std::string& folder) {
   return path;
 }
 
-std::string write_pictures(const std::string& folder) {
+// Flags that name pictures: a folder, or rows where columns are asked for.
+std::vector<std::string> write_pictures(const arguments::Arguments& asked, const std::string& folder) {
   const std::string place = folder + "/pictures";
+  std::string rows;
   data::sample_images(kSampleSeed, kSampleBytes, [&](const data::SampleImage& image) {
     write_file_atomically(place + '/' + image.name, image.bytes);
+    rows += sample_image_row(asked, place + '/' + image.name);
   });
-  return place;
+  if (names_image_columns(asked)) return {"--train_file", write_rows(folder, rows)};
+  return {"--train_dir", place};
 }
 
 // The first family with that head, in its class's own size.
@@ -89,25 +89,20 @@ std::string small_config(Task task) {
 std::vector<std::string> write_training_data(Task task, const arguments::Arguments& asked,
                                              const std::string& folder) {
   switch (task) {
-    case Task::kInstructionTuning:
-      return {"--train_file", write_rows(folder, data::sample_instructions(kSampleSeed, kSampleBytes))};
-    case Task::kTextClassification:
-      return {"--train_file", write_rows(folder, data::sample_classes(kSampleSeed, kSampleBytes))};
-    case Task::kTokenClassification:
-      return {"--train_file", write_rows(folder, data::sample_tags(kSampleSeed, kSampleBytes))};
-    case Task::kQuestionAnswering:
-      return {"--train_file", write_rows(folder, data::sample_questions(kSampleSeed, kSampleBytes))};
+    case Task::kCausalLm:
+    case Task::kMaskedLm:
+      return {"--train_file", write_text(folder)};
     case Task::kImageClassification:
-      return {"--train_dir", write_pictures(folder)};
-    case Task::kSeq2Seq: {
+      return write_pictures(asked, folder);
+    default: {
       std::vector<std::string> flags = {
-          "--train_file", write_rows(folder, data::sample_sequences(kSampleSeed, kSampleBytes))};
-      if (asked.run.task == "translation")
-        flags.insert(flags.end(), {"--source_lang", "plain", "--target_lang", "cipher"});
+          "--train_file", write_rows(folder, sample_rows(task, asked, kSampleSeed, kSampleBytes))};
+      if (asked.run.task == "translation" && !asked.data.source_lang)
+        flags.insert(flags.end(), {"--source_lang", "plain"});
+      if (asked.run.task == "translation" && !asked.data.target_lang)
+        flags.insert(flags.end(), {"--target_lang", "cipher"});
       return flags;
     }
-    default:
-      return {"--train_file", write_text(folder)};
   }
 }
 

@@ -93,6 +93,12 @@ def scenario_every_task(fixture):
     for task in ("mlm", "text-classification", "token-classification", "question-answering", "seq2seq", "translation", "image-classification"):
         passes(fixture, "--task", task, "--use_cpu")
         print("  ", task, flush=True)
+    for task, *more in (["text-classification", "--task_name", "stsb", "--eval_strategy", "epoch", "--do_predict"], ["text-classification", "--task_name", "qqp"],
+                        ["token-classification", "--text_column_name", "words", "--label_column_name", "tags"],
+                        ["seq2seq", "--text_column", "article", "--summary_column", "highlights"], ["translation", "--source_lang", "en_XX", "--target_lang", "de"],
+                        ["image-classification", "--image_column_name", "img", "--label_column_name", "kind", "--do_predict"]):
+        passes(fixture, "--task", task, "--use_cpu", *more)
+        print("  ", task, *more, flush=True)
     rows = pathlib.Path(fixture.folder) / "rows"
     fixture.call("sample-data", "classification", str(rows), "--size", "100000")
     passes(fixture, "--task", "text-classification", "--use_cpu", "--train_file", rows / "train.jsonl", "--validation_file", rows / "validation.jsonl",

@@ -80,6 +80,10 @@ SequencePair translation_of(const data::Records& records, size_t row, const Pair
 
 }  // namespace
 
+std::string language_key(const std::string& language) {
+  return language.substr(0, language.find('_'));
+}
+
 data::ColumnRule pair_columns(const PairColumns& wanted) {
   return {.columns = 2,
           .choose = [wanted](const std::vector<std::string>& names) { return chosen_pair(names, wanted); },

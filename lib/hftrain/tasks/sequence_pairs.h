@@ -20,6 +20,9 @@ struct PairColumns {
   bool translates() const { return !source_language.empty(); }
 };
 
+// "en" of "en_XX".
+std::string language_key(const std::string& language);
+
 // A column that is asked for and not there, or no second one: Error (exit code 4).
 data::ColumnRule pair_columns(const PairColumns& wanted);
 

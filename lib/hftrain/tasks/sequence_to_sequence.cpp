@@ -38,11 +38,6 @@ SequenceLimits limits_of(const TaskInput& input) {
   return limits;
 }
 
-// "en" of "en_XX".
-std::string language_key(const std::string& language) {
-  return language.substr(0, language.find('_'));
-}
-
 Error missing_language(const char* flag, const std::string& why) {
   return Error(ExitCode::kUsage, std::string("translation needs --") + flag)
       .where("--task")

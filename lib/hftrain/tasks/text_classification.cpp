@@ -10,13 +10,12 @@
 //   metrics   those of the GLUE task; else accuracy, the mean squared error of a regression, and the micro F1
 //             of several labels at once
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "hftrain/base/error.h"
-#include "hftrain/base/text.h"
 #include "hftrain/metrics/metric_table.h"
 #include "hftrain/tasks/class_scorer.h"
+#include "hftrain/tasks/glue_task.h"
 #include "hftrain/tasks/label_set.h"
 #include "hftrain/tasks/model_labels.h"
 #include "hftrain/tasks/padded_sequences.h"
@@ -30,34 +29,10 @@ constexpr const char* kLabel = "label";
 constexpr int64_t kDefaultLength = 128;  // tokens
 constexpr size_t kColumns = 3;           // in the order of pair_encoder.h
 
-struct GlueTask {
-  const char *name, *first, *second;  // second null: one text
-};
-constexpr std::array<GlueTask, 9> kGlueTasks = {{
-    {"cola", "sentence", nullptr},
-    {"mnli", "premise", "hypothesis"},
-    {"mrpc", "sentence1", "sentence2"},
-    {"qnli", "question", "sentence"},
-    {"qqp", "question1", "question2"},
-    {"rte", "sentence1", "sentence2"},
-    {"sst2", "sentence", nullptr},
-    {"stsb", "sentence1", "sentence2"},
-    {"wnli", "sentence1", "sentence2"},
-}};
-
 // Nothing without --task_name.
 std::optional<GlueTask> glue_task(const TaskInput& input) {
   const std::optional<std::string>& asked = input.arguments.data.task_name;
-  if (!asked) return std::nullopt;
-  std::string known;
-  for (const GlueTask& task : kGlueTasks) {
-    if (to_lower(*asked) == task.name) return task;
-    known += (known.empty() ? "" : ", ") + std::string(task.name);
-  }
-  throw Error(ExitCode::kUsage, "there is no GLUE task '" + *asked + "'")
-      .where("--task_name")
-      .why("the tasks are " + known)
-      .hint("one of them, or none for files of your own");
+  return asked ? std::optional(glue_task_named(*asked)) : std::nullopt;
 }
 
 bool has(const std::vector<std::string>& names, const char* name) {
@@ -113,7 +88,7 @@ data::Recipe classification_recipe(const TaskInput& input) {
   const int64_t max_length = longest(input);
   const std::optional<LabelSet> kept = labels_of_model(input);
   const std::vector<std::string> of_model = order_of_model(input, glue);
-  const bool always_regression = glue && std::string_view(glue->name) == "stsb";
+  const bool always_regression = glue && glue->regression;
   data::Recipe recipe;
   recipe.task = "text-classification";
   recipe.length_flag = "--max_seq_length";

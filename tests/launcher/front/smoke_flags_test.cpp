@@ -232,6 +232,50 @@ TEST_CASE("who predicts on rows that are made gets test rows, few of them, unles
   }
 }
 
+TEST_CASE("rows that are made have the columns that are asked for") {
+  const testing::TemporaryDirectory folder;
+  const auto flags = [&](const Words& more) {
+    Words words = {"--smoke", "--output_dir", "/out"};
+    words.insert(words.end(), more.begin(), more.end());
+    const arguments::ParseOutcome asked = parsed(words);
+    return write_sample_data(smoke_setting(asked, 0).task, asked.arguments, folder.path());
+  };
+  const auto row = [&](const Words& more) {
+    const std::string rows = read_file(flags(more).at(1));
+    return rows.substr(0, rows.find('\n'));
+  };
+  const auto of_glue = [&](const char* name) {
+    return row({"--task", "text-classification", "--task_name", name});
+  };
+  CHECK(row({"--task", "text-classification"}).starts_with(R"({"sentence":)"));
+  CHECK(of_glue("sst2").starts_with(R"({"sentence":)"));
+  CHECK(of_glue("MRPC").starts_with(R"({"sentence1":)"));
+  const Json mnli = parse_json(of_glue("mnli"), "a row"), stsb = parse_json(of_glue("stsb"), "a row");
+  CHECK((mnli.contains("premise") && mnli.contains("hypothesis") && mnli["label"].is_string()));
+  CHECK((stsb.contains("sentence2") && stsb["label"].is_number_float()));
+  const Json tags = parse_json(
+      row({"--task", "token-classification", "--text_column_name", "words", "--label_column_name", "marks"}),
+      "a row");
+  CHECK((tags.contains("words") && tags.contains("marks") && tags.size() == 2));
+  CHECK(contains(row({"--task", "token-classification", "--task_name", "pos"}), "\"pos_tags\""));
+  CHECK(row({"--task", "seq2seq"}).starts_with(R"({"text":)"));
+  const std::string swapped =
+      row({"--task", "seq2seq", "--text_column", "summary", "--summary_column", "text"});
+  CHECK((swapped.starts_with(R"({"summary":)") && contains(swapped, R"("text":)")));
+  for (const char* task : {"seq2seq", "translation"}) {
+    const Words asked = {"--task", task, "--source_lang", "en_XX", "--target_lang", "de"};
+    const Json both = parse_json(row(asked), "a row").at("translation");
+    CHECK((both.contains("en") && both.contains("de") && both.size() == 2));
+    CHECK_FALSE(contains(join(flags(asked), " "), "plain"));
+  }
+  const Json image = parse_json(
+      row({"--task", "image-classification", "--image_column_name", "img", "--label_column_name", "kind"}),
+      "a row");
+  CHECK(std::filesystem::is_regular_file(image.at("img").get<std::string>()));
+  CHECK(contains(image.at("img").get<std::string>(), '/' + image.at("kind").get<std::string>() + '/'));
+  CHECK(flags({"--task", "image-classification"}).front() == "--train_dir");
+}
+
 TEST_CASE("an adapter without a named model stands beside one that is written, with weights of its task") {
   const SmokeSetting setting =
       smoke_setting(parsed({"--smoke", "--output_dir", "/out", "--train_file", "a.txt", "--use_peft"}), 0);

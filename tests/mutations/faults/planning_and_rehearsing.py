@@ -120,3 +120,18 @@ fault("of cgroup v1 the files of the group alone count",
       "lib/hftrain/machine/host_resources.cpp", '"total_inactive_file"', '"inactive_file"',
       tests=["machine: of cgroup v1 the droppable files of a group with all below it count"],
       says=r"available_bytes")
+
+fault("sample rows of a GLUE task of pairs have other columns than it reads",
+      "launcher/front/smoke_rows.cpp", '{{"sentence1", glue.first}, {"sentence2", glue.second}}', '{{"first", glue.first}, {"second", glue.second}}',
+      tests=["front: rows that are made have the columns that are asked for"],
+      says=r"premise")
+
+fault("sample rows of translations are in languages of their own",
+      "launcher/front/smoke_rows.cpp", 'tasks::language_key(asked.source_lang.value_or("plain"))', '"plain"',
+      tests=["front: rows that are made have the columns that are asked for"],
+      says=r'contains\("en"\)')
+
+fault("a folder of pictures stands where rows with columns are asked for",
+      "launcher/front/smoke_rows.cpp", "  return asked.data.label_column_name ||\n", "  return asked.data.image_column_name.empty() && asked.data.label_column_name &&\n",
+      tests=["front: rows that are made have the columns that are asked for"],
+      says=r"error|exception|directory")
