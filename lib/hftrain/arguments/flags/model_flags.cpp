@@ -79,8 +79,8 @@ std::vector<Flag> model_flags() {
       {.name = "image_processor_name",
        .slot = at<&Arguments::model, &ModelArguments::image_processor_name>,
        .help = "Image preprocessing config.",
-       .note = "The folder of a preprocessor_config.json. Unset: the model's; of a model from scratch its "
-               "image_size.",
+       .note = "The folder of a preprocessor_config.json or processor_config.json. Unset: the model's; of a "
+               "model from scratch its image_size.",
        .path = true},
       {.name = "feature_extractor_name",
        .slot = unread_optional(Type::kText),
