@@ -54,7 +54,6 @@ ONLY_REFUSE = {
     **dict.fromkeys(("ModelArguments::ignore_mismatched_sizes", "ModelPlan::ignore_mismatched_sizes"),
                     "what it does is to lift a refusal"),
     "AdapterArguments::lora_task_type": "the model's head is what it says, and another word is refused",
-    "ModelArguments::resize_position_embeddings": "it acts by a key of the model's config, which is JSON and is not followed here",
     "DataArguments::dataset_config_name": "it chooses among the files of a data set by a pointer, which is not followed here",
     "ParallelOptions::layer_classes": "units are the layers of the model, whose class is known; another one is refused",
     **dict.fromkeys(("DeepSpeedOptions::total_steps", "DeepSpeedOptions::warmup_steps"),

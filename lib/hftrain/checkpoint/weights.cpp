@@ -102,8 +102,7 @@ StoredParameter find_parameter(const ParameterSpec& spec, const std::vector<std:
     if (!plan::fits_or_grows(spec, copy->shape, rules.grown)) {
       const std::string path = weights.folder() + '/' + weights.files_of(copy->name).front();
       if (!rules.ignore_mismatched_sizes)
-        throw Error(ExitCode::kData,
-                    {plan::wrong_shape(copy->name, path, spec.shape, copy->shape, rules.told)});
+        throw plan::wrong_shape(copy->name, path, spec.shape, copy->shape, rules.told);
       found.mismatch = copy;
       found.copies.clear();
       break;

@@ -192,7 +192,7 @@ void check_stored_shapes(const ResolveInput& input, const architectures::Archite
   if (!opened || plan.ignore_mismatched_sizes) return;
   auto wrong =
       first_wrong_shape(architecture.parameters(), plan.source_folder, input.model.stored_shapes, plan.grown);
-  if (wrong) problems.add(ExitCode::kData, std::move(*wrong));
+  if (wrong) problems.add(wrong->code(), wrong->diagnostics().front());
 }
 
 // Rows that an adapter's file would not hold.

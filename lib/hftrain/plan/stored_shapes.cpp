@@ -64,16 +64,16 @@ bool fits_or_grows(const ParameterSpec& spec, const std::vector<int64_t>& stored
          });
 }
 
-Diagnostic wrong_shape(const std::string& name, const std::string& path, const std::vector<int64_t>& wanted,
-                       const std::vector<int64_t>& stored, bool way_out) {
-  return {Diagnostic::Severity::kError, "'" + name + "' has the wrong shape", path,
-          "config.json asks for " + shape_text(wanted) + ", the file holds " + shape_text(stored),
-          way_out ? "--ignore_mismatched_sizes starts it from random numbers" : ""};
+Error wrong_shape(const std::string& name, const std::string& path, const std::vector<int64_t>& wanted,
+                  const std::vector<int64_t>& stored, bool way_out) {
+  return Error(ExitCode::kData, "'" + name + "' has the wrong shape")
+      .where(path)
+      .why("config.json asks for " + shape_text(wanted) + ", the file holds " + shape_text(stored))
+      .hint(way_out ? "--ignore_mismatched_sizes starts it from random numbers" : "");
 }
 
-std::optional<Diagnostic> first_wrong_shape(const ParameterTable& table, const std::string& folder,
-                                            const StoredShapes& stored,
-                                            const std::vector<GrownParameter>& grown) {
+std::optional<Error> first_wrong_shape(const ParameterTable& table, const std::string& folder,
+                                       const StoredShapes& stored, const std::vector<GrownParameter>& grown) {
   for (const ParameterSpec& spec : table.parameters) {
     for (const auto& copy : copies_of(spec, table, stored)) {
       const auto& [name, found] = *copy;

@@ -26,12 +26,11 @@ bool fits_or_grows(const architectures::ParameterSpec& spec, const std::vector<i
                    const std::vector<GrownParameter>& grown);
 
 // Of the tensor `name` in the file `path`; `way_out`: --ignore_mismatched_sizes is one.
-Diagnostic wrong_shape(const std::string& name, const std::string& path, const std::vector<int64_t>& wanted,
-                       const std::vector<int64_t>& stored, bool way_out);
+Error wrong_shape(const std::string& name, const std::string& path, const std::vector<int64_t>& wanted,
+                  const std::vector<int64_t>& stored, bool way_out);
 
 // The first tensor among `stored`, those of `folder`, that a model with this table cannot take.
-std::optional<Diagnostic> first_wrong_shape(const architectures::ParameterTable& table,
-                                            const std::string& folder, const StoredShapes& stored,
-                                            const std::vector<GrownParameter>& grown);
+std::optional<Error> first_wrong_shape(const architectures::ParameterTable& table, const std::string& folder,
+                                       const StoredShapes& stored, const std::vector<GrownParameter>& grown);
 
 }  // namespace hftrain::plan

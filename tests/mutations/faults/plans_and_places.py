@@ -104,7 +104,7 @@ fault("a deterministic run is one that nobody tells the libraries of",
       says=r"CUDA_LAUNCH_BLOCKING")
 
 fault("a plan takes a stored weight of any shape",
-      "lib/hftrain/plan/resolve_model.cpp", "  if (wrong) problems.add(ExitCode::kData, std::move(*wrong));\n", "",
+      "lib/hftrain/plan/resolve_model.cpp", "  if (wrong) problems.add(wrong->code(), wrong->diagnostics().front());\n", "",
       tests=["plan: a stored weight of another shape than the run's is refused by the plan"],
       says=r"kData|wrong shape")
 
