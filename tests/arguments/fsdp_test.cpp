@@ -451,6 +451,40 @@ TEST_CASE("fsdp and the flags of accelerate launch become one plan, or name both
                  "shard_grad_op (--fsdp_sharding_strategy) and full_shard (--fsdp)"));
 }
 
+TEST_CASE("an argument wins over a variable of FSDP that says the same in other words, and that is told") {
+  using Variables = std::map<std::string, std::string>;
+  const auto outcome = [](const Words& words, Variables variables) {
+    variables["ACCELERATE_USE_FSDP"] = "true";
+    return parse(words, Environment(variables));
+  };
+  const ParseOutcome strategy =
+      outcome({"--fsdp", "full_shard"}, {{"FSDP_SHARDING_STRATEGY", "SHARD_GRAD_OP"}});
+  CHECK(*strategy.arguments.parallel.sharding.strategy == "full_shard");
+  CHECK(contains(notes(strategy), "no effect of the environment: FSDP_SHARDING_STRATEGY=SHARD_GRAD_OP"));
+  CHECK_FALSE(contains(notes(strategy), "ACCELERATE_USE_FSDP=true FSDP_SHARDING_STRATEGY"));
+  CHECK(*outcome({"--fsdp", "full_shard"}, {{"FSDP_RESHARD_AFTER_FORWARD", "false"}})
+             .arguments.parallel.sharding.strategy == "full_shard");
+  CHECK(*outcome({"--fsdp", "true", "--fsdp_config", R"({"reshard_after_forward": true})"},
+                 {{"FSDP_SHARDING_STRATEGY", "SHARD_GRAD_OP"}})
+             .arguments.parallel.sharding.strategy == "full_shard");
+  const auto policy = [&](const Words& words, const Variables& variables) {
+    return *outcome(words, variables).arguments.parallel.sharding.wrap_policy;
+  };
+  CHECK(policy({"--fsdp", "full_shard auto_wrap"}, {{"FSDP_AUTO_WRAP_POLICY", "NO_WRAP"}}) == "transformer");
+  const Words by_class = {"--fsdp", "full_shard", "--fsdp_config",
+                          R"({"transformer_layer_cls_to_wrap": "GPT2Block"})"};
+  CHECK(policy(by_class, {{"FSDP_AUTO_WRAP_POLICY", "SIZE_BASED_WRAP"}, {"FSDP_MIN_NUM_PARAMS", "2000"}}) ==
+        "transformer");
+  // What an argument left open is filled in.
+  const Words by_size = {"--fsdp", "full_shard", "--fsdp_config",
+                         R"({"auto_wrap_policy": "SIZE_BASED_WRAP"})"};
+  CHECK(
+      outcome(by_size, {{"FSDP_MIN_NUM_PARAMS", "2000"}}).arguments.parallel.sharding.min_parameters.value ==
+      2000);
+  CHECK_NOTHROW(outcome({"--fsdp", "full_shard", "--gradient_checkpointing"},
+                        {{"FSDP_ACTIVATION_CHECKPOINTING", "true"}}));
+}
+
 TEST_CASE(
     "the FSDP environment counts only when accelerate announces it, only where no flag does, and is shown") {
   const std::map<std::string, std::string> variables = {{"FSDP_SHARDING_STRATEGY", "SHARD_GRAD_OP"},

@@ -39,3 +39,8 @@ fault("a setting of generation that is no number is called null",
       "lib/hftrain/generation/generation_config_json.cpp", "const bool infinite = value.is_number_float() && ", "const bool infinite = value.is_null() && ",
       tests=["generation: mistakes in a generation config are told together"],
       says=r"temperature is")
+
+fault("a variable of FSDP stands against an argument in other words",
+      "lib/hftrain/arguments/import/fsdp.cpp", "counts = unasked || overruled.count(variable) == 0;", "counts = unasked || overruled.count(variable) < 2;",
+      tests=["arguments: an argument wins over a variable of FSDP that says the same in other words, and that is told"],
+      says=r"given twice|no effect of the environment")

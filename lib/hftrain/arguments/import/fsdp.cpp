@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/announced.h"
@@ -200,12 +201,14 @@ class Import {
   // Only for values that no argument gave. What the launch would have said by itself must not stand against one, nor be told
   // as somebody's mistake; without it the same is done.
   void read_environment() {
-    std::vector<std::string> used = {"ACCELERATE_USE_FSDP=true"};
+    std::vector<std::string> used = {"ACCELERATE_USE_FSDP=true"}, idle;
+    const std::set<std::string_view> overruled = overruled_variables();
     for (const char* variable : kVariables) {
       const std::string text = environment_.get_or(variable, "");
       if (text.empty()) continue;
-      used.push_back(std::string(variable) + '=' + text);
-      if (is_unasked(variable, text)) continue;
+      const bool unasked = is_unasked(variable, text), counts = unasked || overruled.count(variable) == 0;
+      (counts ? used : idle).push_back(std::string(variable) + '=' + text);
+      if (unasked || !counts) continue;
       reader_.read(to_lower(std::string(variable).substr(kFsdpPrefix.size())), text, variable,
                    std::string("environment ") + variable, FsdpReader::Later::kFillsIn);
     }
@@ -214,6 +217,35 @@ class Import {
                               .where = "",
                               .why = "",
                               .hint = ""});
+    if (!idle.empty())
+      outcome_.notes.push_back({.severity = Severity::kNote,
+                                .what = "no effect of the environment: " + join(idle, " "),
+                                .where = "",
+                                .why = "arguments say it in other words",
+                                .hint = ""});
+  }
+
+  bool has_word(std::string_view word) const { return std::ranges::count(request_.words, word) > 0; }
+
+  // Variables that say what arguments have said by another key: of the strategy, of units, of recomputation.
+  std::set<std::string_view> overruled_variables() const {
+    constexpr std::array<std::string_view, 5> kStrategies = {"full_shard", "shard_grad_op", "no_shard",
+                                                             "hybrid_shard", "hybrid_shard_zero2"};
+    const FsdpSettings& settings = request_.settings;
+    const bool by_size = settings.min_parameters.value_or(0) > 0,
+               by_class = static_cast<bool>(settings.layer_classes);
+    const std::string policy = settings.wrap_policy.value_or(has_word("auto_wrap") ? "transformer" : "");
+    std::set<std::string_view> overruled;
+    if (settings.strategy || settings.reshard ||
+        std::ranges::any_of(kStrategies, [&](std::string_view word) { return has_word(word); }))
+      overruled.insert({"FSDP_SHARDING_STRATEGY", "FSDP_RESHARD_AFTER_FORWARD"});
+    if (by_size || by_class || !policy.empty()) overruled.insert("FSDP_AUTO_WRAP_POLICY");
+    if (by_class || (!policy.empty() && policy != "size")) overruled.insert("FSDP_MIN_NUM_PARAMS");
+    if (by_size || (!policy.empty() && policy != "transformer"))
+      overruled.insert("FSDP_TRANSFORMER_CLS_TO_WRAP");
+    if (outcome_.arguments.precision.gradient_checkpointing)
+      overruled.insert("FSDP_ACTIVATION_CHECKPOINTING");
+    return overruled;
   }
 
   const Environment& environment_;
