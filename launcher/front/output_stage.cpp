@@ -122,8 +122,11 @@ void note_other_evaluation(const storage::Manifest& manifest, const plan::RunPla
                            ResumeDecision& decision) {
   const std::string note =
       "note: it was evaluated on other data before; what it found best so far is by those";
-  if (decision.notices.back() != note &&
-      plan::evaluated_otherwise(manifest.identity, plan::run_identity(plan)))
+  if (decision.notices.back() == note ||
+      !plan::evaluated_otherwise(manifest.identity, plan::run_identity(plan)))
+    return;
+  const std::string state = decision.from + "/trainer_state.json";
+  if (path_exists(state) && !read_json_file(state).value("best_metric", Json()).is_null())
     decision.notices.push_back(note);
 }
 

@@ -153,12 +153,15 @@ def other_evaluation_data_do_not_make_another_run(fixture, folder):
     with open(other, "w") as file:
         file.write("the quick brown fox jumps over the lazy dog\n" * 200)
     run = lambda steps, *more: fixture.call(*fixture.flags(output, "--max_steps", steps, "--save_steps", 2, *more, ranks=1))
+    judged = ["--eval_strategy", "steps", "--eval_steps", 2, "--metric_for_best_model", "loss", "--validation_file", other]
+    untold = "evaluated on other data before"
     run(2)
-    for steps, more in ((4, ["--do_eval", "--validation_file", other]), (6, ["--do_eval", "--validation_file", other, "--max_eval_samples", 3])):
-        went_on = run(steps, *more).stderr
-        expect(f"at step {steps - 2}, the newest of this run" in went_on, "the run goes on", went_on)
-        expect("evaluated on other data before" in went_on, "what is best by other data is told", went_on)
-    expect("evaluated on other data" not in run(8, *more).stderr, "not by the same", more)
+    went_on = run(4, *judged).stderr
+    expect("at step 2, the newest of this run" in went_on, "the run goes on", went_on)
+    expect(untold not in went_on, "nothing was best by other data", went_on)
+    went_on = run(6, *judged, "--max_eval_samples", 3).stderr
+    expect("at step 4, the newest of this run" in went_on and untold in went_on, "what is best by other data is told", went_on)
+    expect(untold not in run(8, *judged, "--max_eval_samples", 3).stderr, "and not by the same", judged)
     refused(fixture, 2, "training_data", *fixture.flags(output, "--max_steps", 10, "--train_file", other, ranks=1))
 
 

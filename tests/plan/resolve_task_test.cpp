@@ -531,6 +531,7 @@ TEST_CASE("data with a token that the model does not know are refused before the
   run.data.train->largest_token_id = vocabulary;
   CHECK(run.error().code() == ExitCode::kData);
   CHECK(contains(run.error().render(), "token " + std::to_string(vocabulary)));
+  CHECK(contains(run.error().render(), "the training data"));
 }
 
 TEST_CASE("the default length of instruction data ends where a model's learned positions do") {

@@ -54,6 +54,7 @@ void require_tokens(const at::Tensor& ids, int64_t vocabulary) {
   const int64_t low = lowest.item<int64_t>(), high = highest.item<int64_t>();
   if (low >= 0 && high < vocabulary) return;
   throw Error(ExitCode::kData, "token " + std::to_string(low < 0 ? low : high) + " is out of range")
+      .where("a batch of the data")
       .why("the model's vocabulary has " + std::to_string(vocabulary) + " entries: tokens are 0 to " +
            std::to_string(vocabulary - 1))
       .hint("use the tokenizer, or the prepared tokens, that belong to the model");

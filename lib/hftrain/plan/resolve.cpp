@@ -149,28 +149,31 @@ void note_learning_rate(const ResolveInput& input, const RunPlan& plan, std::vec
   notes.push_back(note(text.str()));
 }
 
-// A given length is capped by the tokenizer's limit, as the Trainer's scripts do.
 // Of token files that others made, and of a tokenizer with more tokens than the model has.
 void check_tokens(const ResolveInput& input, const architectures::Architecture& architecture,
                   Problems& problems) {
   const DataFacts& data = input.data;
-  int64_t largest = 0;
-  for (const auto* split :
-       {&data.train, &data.validation, &data.test, &data.validation_mismatched, &data.test_mismatched})
-    largest = std::max(largest, *split ? (*split)->largest_token_id : 0);
   const int64_t vocabulary = architecture.vocab_size();
-  if (vocabulary == 0 || largest < vocabulary) return;
-  const arguments::DataArguments& files = input.parsed.arguments.data;
-  problems.add(ExitCode::kData,
-               {Diagnostic::Severity::kError,
-                "the data have token " + std::to_string(largest) + ", which the model does not know",
-                join(files.train_file.empty() ? files.validation_file : files.train_file, ", "),
-                "its vocabulary has " + std::to_string(vocabulary) + " entries: tokens are 0 to " +
-                    std::to_string(vocabulary - 1),
-                "data of the tokenizer that belongs to the model; or a larger vocab_size in "
-                "--config_overrides for a model from scratch"});
+  const auto check = [&](const std::optional<SplitFacts>& split, const char* name) {
+    if (vocabulary == 0 || !split || split->largest_token_id < vocabulary) return;
+    problems.add(
+        ExitCode::kData,
+        {Diagnostic::Severity::kError,
+         "the data have token " + std::to_string(split->largest_token_id) + ", which the model does not know",
+         "the " + std::string(name) + " data",
+         "its vocabulary has " + std::to_string(vocabulary) + " entries: tokens are 0 to " +
+             std::to_string(vocabulary - 1),
+         "data of the tokenizer that belongs to the model; or a larger vocab_size in --config_overrides "
+         "for a model from scratch"});
+  };
+  check(data.train, "training");
+  check(data.validation, "validation");
+  check(data.test, "test");
+  check(data.validation_mismatched, "mismatched validation");
+  check(data.test_mismatched, "mismatched test");
 }
 
+// A given length is capped by the tokenizer's limit, as the Trainer's scripts do.
 void note_length(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   const std::optional<int64_t>& of_instructions = input.parsed.arguments.instructions.max_length;
   if (plan.data.task == tasks::Task::kInstructionTuning && of_instructions &&

@@ -208,6 +208,7 @@ fault("back ends of a parallelism_config are taken without a word",
 fault("a launcher without a host file is taken without a word",
       "lib/hftrain/arguments/import/launch.cpp", 'if (!named && !started && given("launcher")', 'if (named && !started && given("launcher")',
       tests=["arguments: L10: filters choose from a host file, one way at a time"], says=r"launcher has no effect without a host file")
+
 fault("rows of several labels are smoothed in the plan",
       "lib/hftrain/plan/resolve_training.cpp", "const bool several = architecture.head() == Head::kSequenceClassification &&", "const bool several = architecture.head() == Head::kQuestionAnswering &&",
       tests=["plan: labels of question answering, and several of a row, are not smoothed, which is told"],
@@ -372,6 +373,7 @@ fault("option words of --fsdp make one unit, as up to 5.9",
       "lib/hftrain/arguments/import/fsdp_rules.cpp", "asked_release(outcome_.arguments) / 100 < kFirstWrapping", "true",
       tests=["arguments: every word of --fsdp names its strategy", "plan: layers become units unless the policy is another one"],
       says=r"transformer|units\.size\(\) == 4")
+
 fault("ranks that a word asks for pass the limit of a plan",
       "lib/hftrain/plan/machine_spec.cpp", 'if (*asked == "cpu" || (*asked == "auto" && gpus == 0)) return spec.cores;\n  return whole_number<int64_t>(*asked).value_or(gpus);', "return whole_number<int64_t>(*asked).value_or(1);",
       tests=["plan: machines with more ranks than a plan can hold are refused before any of them is made"], says=r"4,000 on each")

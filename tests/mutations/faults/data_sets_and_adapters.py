@@ -178,7 +178,7 @@ fault("the default length of instruction data passes a model's learned positions
       says=r"longer than the model's|block_size")
 
 fault("a token that the model does not know is found in the middle of a run",
-      "lib/hftrain/plan/resolve.cpp", "if (vocabulary == 0 || largest < vocabulary) return;", "if (vocabulary >= 0) return;",
+      "lib/hftrain/plan/resolve.cpp", "!split || split->largest_token_id < vocabulary) return;", "!split || vocabulary >= 0) return;",
       tests=["plan: data with a token that the model does not know are refused before the run"],
       says=r"kData")
 

@@ -530,6 +530,7 @@ fault("every batch ahead has a thread of its own",
       "lib/hftrain/trainer/loader_threads.cpp", "if (threads_.size() < std::min(wanted, most_))", "if (threads_.size() < std::max(wanted, most_))",
       tests=["trainer: as many threads as there are workers make all batches that are ahead, in their order"],
       says=r"threads\(\)\.size\(\) == 2|most\(\) == 2")
+
 fault("a search for a micro-batch deletes what an earlier one has given up",
       "launcher/front/batch_search.cpp", "for (int n = 2; path_exists(folder); ++n) folder = wanted + '.' + std::to_string(n);", "std::filesystem::remove_all(folder);",
       tests=["front: checkpoints that an earlier search gave up stay where they are"],

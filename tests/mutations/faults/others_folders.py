@@ -70,6 +70,7 @@ fault("shares are larger than the parameters, and what is left over is left out"
       "lib/hftrain/interchange/zero_parts.cpp", "    if (entry.elements() == due) continue;\n", "    if (entry.elements() >= due) continue;\n",
       tests=["interchange: shares that are larger than the parameters are refused, and those cut among some ranks"],
       says=r"group 0 has 8 numbers of 'fp32'")
+
 fault("a new run takes what DeepSpeed left beside a model's own file",
       "lib/hftrain/interchange/trainer_folder.cpp", "return storage::has_model_weights(folder) ? storage::StoredWeights(folder) : open_saved_weights(folder);",
       "return open_saved_weights(folder);",

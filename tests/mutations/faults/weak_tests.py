@@ -253,6 +253,7 @@ fault("hftrain explain leaves a flag's note out",
       "lib/hftrain/arguments/help.cpp", 'std::string(flag.help) + (flag.note.empty() ? "" : " " + std::string(flag.note))', "std::string(flag.help)",
       tests=["arguments: explain says no sentence twice about any flag"],
       says=r"times\(one_line, said\) == 1")
+
 fault("a rank with a plug-in ends without the destructors of its static objects",
       "apps/hftrain-worker/main.cpp", "  if (!hftrain::trainer::has_loaded_plugin()) ::_exit(code);\n", "  ::_exit(code);\n",
       tests=["runs: plug-ins built against the installed tree do what their page says"],
