@@ -343,6 +343,8 @@ def a_flag_that_the_space_draws_is_told(fixture, folder):
     said = run(fixture, words(fixture, output, text, "--config", config)).stderr
     expect(f"note: learning_rate of {config}:2:16 counts for no trial" in said and f"note: per_device_train_batch_size of {config}:1:30" in said and "seed" not in said,
            "those of a file are noted", said)
+    without = run(fixture, words(fixture, os.path.join(folder, "without"), "method: random\ntrials: 1\n", "--seed", 5)).stderr
+    expect("note: seed of --seed counts for no trial: the space of a file without one draws it" in without, "so are those of a space that nobody wrote", without)
 
 
 def without_a_space_the_trainers_is_searched(fixture, folder):

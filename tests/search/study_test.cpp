@@ -135,6 +135,26 @@ TEST_CASE("the code of a trial that failed is kept, and the first of them known"
   CHECK_FALSE(again.document()["trials"][0].contains("exit_code"));
 }
 
+TEST_CASE("a search whose space was kept by older names of its flags goes on", "[search]") {
+  const TemporaryDirectory folder;
+  Specification specification = five_random();
+  specification.space = {{.flag = "learning_rate", .low = 0, .high = 1},
+                         {.flag = "per_device_train_batch_size", .choices = {2, 4}}};
+  Study(specification, folder / "s").begin();
+  const std::string path = folder / "s/search.json";
+  Json kept = read_json_file(path);
+  const auto rename = [](Json& names) {
+    names["learning-rate"] = names["learning_rate"];
+    names["per_gpu_train_batch_size"] = names["per_device_train_batch_size"];
+    for (const char* today : {"learning_rate", "per_device_train_batch_size"}) names.erase(today);
+  };
+  const Json parameters = kept["trials"][0]["parameters"];
+  rename(kept["search"]["space"]);
+  rename(kept["trials"][0]["parameters"]);
+  write_file_atomically(path, kept.dump());
+  CHECK(Study(specification, folder / "s").trials().at(0).parameters == parameters);
+}
+
 TEST_CASE("another search in the folder is refused, a damaged one named", "[search]") {
   const TemporaryDirectory folder;
   Study(five_random(), folder / "s").begin();

@@ -98,23 +98,26 @@ arguments::ParseOutcome parse_given(const CommandContext& context, const SearchR
 }
 
 // A value that the space draws is the trial's, whatever else gives the flag one.
-void tell_overruled(const CommandContext& context, const SearchRequest& request, const search::Space& space) {
+void tell_overruled(const CommandContext& context, const SearchRequest& request,
+                    const search::Specification& specification) {
+  const std::string space =
+      specification.writes_space ? "the space of " + request.file : "the space of a file without one";
   const arguments::ParseOutcome given = parse_given(context, request);
   std::vector<Diagnostic> mistakes;
-  for (const search::Parameter& parameter : space) {
+  for (const search::Parameter& parameter : specification.space) {
     const arguments::Flag& row = *arguments::flag_table().find(parameter.flag).flag;
     const std::string flag(row.replaced_by.flag.empty() ? parameter.flag : row.replaced_by.flag);
     const bool mapping = !row.replaced_by.key.empty();
     if (mapping || !given.origins.is_given(flag) || !given.origins.is_chosen(flag)) continue;
     const std::string origin = given.origins.of(flag);
-    if (!origin.starts_with('-')) {
-      context.err << "note: " << flag << " of " << origin << " counts for no trial: the space of "
-                  << request.file << " draws it" << std::endl;
+    if (!origin.starts_with('-') || !specification.writes_space) {
+      context.err << "note: " << flag << " of " << origin << " counts for no trial: " << space << " draws it"
+                  << std::endl;
       continue;
     }
     mistakes.push_back({.what = origin + " counts for no trial",
                         .where = "command line",
-                        .why = "the space of " + request.file + " draws " + parameter.flag,
+                        .why = space + " draws " + parameter.flag,
                         .hint = "leave it out, or write a space without it"});
   }
   if (!mistakes.empty()) throw Error(ExitCode::kUsage, std::move(mistakes));
@@ -204,7 +207,7 @@ ExitCode run_search(const CommandContext& context) {
   search::Specification specification =
       search::read_specification(read_file(request.file, ExitCode::kUsage), request.file);
   arguments::ParseOutcome parsed = check_ends(context, request, specification.space);
-  tell_overruled(context, request, specification.space);
+  tell_overruled(context, request, specification);
   const front::Inputs inputs = front::gather_machine(std::move(parsed), context.environment);
   const bool json = inputs.parsed.actions.json;
   if (json) request.flags.emplace_back("--json=false");  // the search's own; of a trial it would be refused

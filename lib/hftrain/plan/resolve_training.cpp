@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -310,8 +309,8 @@ SavingPlan resolve_saving(const ResolveInput& input, const RunPlan& plan) {
   result.resume_from = input.resume_from;
   result.restore_callbacks = saving.restore_callback_states_from_checkpoint;
   const arguments::HubArguments& hub = input.parsed.arguments.hub;
-  if (hub.push_to_hub)
-    result.repository = std::filesystem::path(hub.hub_model_id.value_or("")).filename().string();
+  const std::string named = hub.push_to_hub ? hub.hub_model_id.value_or("") : "";
+  result.repository = named.substr(named.rfind('/') + 1);
   return result;
 }
 

@@ -224,6 +224,11 @@ const arguments::Flag& flag_of_today(const arguments::Flag& flag) {
   return renamed ? arguments::flag_table().named(became.flag) : flag;
 }
 
+std::string replaced(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 // What decides the same thing has the same one: all names of a flag, whatever they make of their values.
 std::string subject_of(const arguments::Flag& flag, const std::string& name) {
   if (flag.pattern) return name;
@@ -262,15 +267,10 @@ class SpaceReader {
       return;
     }
     const arguments::Flag* const flag = match ? &flag_of_today(*match.flag) : nullptr;
-    Parameter parameter{.flag = flag == nullptr || flag->pattern ? replaced(name) : std::string(flag->name)};
+    Parameter parameter{.flag = name_in_space(name)};
     if (!read_values(values, pointer, parameter)) return;
     if (flag != nullptr) check_values(*flag, parameter, pointer, reader_);
     space_.push_back(std::move(parameter));
-  }
-
-  static std::string replaced(std::string name) {
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
   }
 
   bool may_be_searched(const arguments::FlagMatch& match, const std::string& name,
@@ -351,6 +351,13 @@ const char* method_name(Method method) {
   return "?";
 }
 
+std::string name_in_space(const std::string& name) {
+  const arguments::FlagMatch match = arguments::flag_table().find(name);
+  if (!match) return replaced(name);
+  const arguments::Flag& flag = flag_of_today(*match.flag);
+  return flag.pattern ? replaced(name) : std::string(flag.name);
+}
+
 Json Specification::identity() const {
   Json parameters = Json::object();
   for (const Parameter& parameter : space) {
@@ -378,8 +385,9 @@ Specification read_specification(const std::string& text, const std::string& nam
     reader.finish();
   }
   reader.check_keys(written, kKeys, "");
+  specification.writes_space = written.contains("space");
   specification.space =
-      written.contains("space") ? SpaceReader(reader).read(written["space"]) : default_space();
+      specification.writes_space ? SpaceReader(reader).read(written["space"]) : default_space();
   read_method(written, specification, reader);
   const bool grid = specification.method == Method::kGrid;
   specification.trials = reader.count(written, "trials", 1, kMostTrials).value_or(grid ? 0 : 20);

@@ -11,7 +11,8 @@ namespace hftrain::search {
 enum class Method { kGrid, kRandom, kTpe, kAsha };
 
 struct Specification {
-  Space space;  // by the names that flags have today; without one in the file the Trainer's
+  Space space;               // by the names that flags have today; without one in the file the Trainer's
+  bool writes_space = true;  // the file has one
   Method method = Method::kTpe;
   int trials = 0;  // 0 only of a grid: all of its points
   std::string metric = "eval_loss";
@@ -24,6 +25,9 @@ struct Specification {
 };
 
 const char* method_name(Method method);
+
+// What a space calls the flag that was written as `name`: of a name that is none, the name.
+std::string name_in_space(const std::string& name);
 
 // `text` is YAML; `name` stands in messages. Error(kUsage) with every mistake that was found: keys, ranges, flags that are none,
 // stand there twice or are none of a trial, and values that a flag does not take.

@@ -35,6 +35,19 @@ Error damaged(const std::string& path, const std::string& why) {
       .hint("search in another --output_dir");
 }
 
+// A search of before names were taken by their flags has them as they were written.
+Json by_names_of_today(const Json& written) {
+  if (!written.is_object()) return written;
+  Json named = Json::object();
+  for (const auto& [name, value] : written.items()) named[name_in_space(name)] = value;
+  return named;
+}
+
+Json with_names_of_today(Json search) {
+  if (search.is_object() && search.contains("space")) search["space"] = by_names_of_today(search["space"]);
+  return search;
+}
+
 Trial read_trial(const Json& written, int number, const std::string& path) {
   Trial trial;
   try {
@@ -44,7 +57,7 @@ Trial read_trial(const Json& written, int number, const std::string& path) {
     if (found == kStates.end()) throw damaged(path, "a trial is in the state " + state);
     trial.state = found->first;
     trial.number = written.at("number").get<int>();
-    trial.parameters = written.at("parameters");
+    trial.parameters = by_names_of_today(written.at("parameters"));
     trial.folder = written.at("folder").get<std::string>();
     if (written.at("metric").is_number()) trial.metric = written.at("metric").get<double>();
     if (written.contains("exit_code")) trial.exit_code = written.at("exit_code").get<int>();
@@ -113,7 +126,7 @@ void Study::load(Json (*compared)(Json)) {
   const Json written = read_json_file(path, static_cast<int>(ExitCode::kData));
   if (!written.is_object() || !written.contains("trials") || !written["trials"].is_array())
     throw damaged(path, "it holds no trials");
-  if (written.value("search", Json()) != specification_.identity()) {
+  if (with_names_of_today(written.value("search", Json())) != specification_.identity()) {
     throw Error(ExitCode::kUsage, "another search is in this folder")
         .where(path)
         .why("method, metric, seed or space are not those of --search")

@@ -152,7 +152,7 @@ fault("a repository within the output folder is pushed",
       says=r"== 2")
 
 fault("the card of a model is called as its folder, whatever the repository is called",
-      "lib/hftrain/plan/resolve_training.cpp", "if (hub.push_to_hub)\n", "if (false)\n",
+      "lib/hftrain/plan/resolve_training.cpp", "hub.push_to_hub ? hub.hub_model_id.value_or(\"\")", "false ? hub.hub_model_id.value_or(\"\")",
       tests=["plan: the card of a model that is pushed has the name of its repository"],
       says=r"named")
 

@@ -23,3 +23,8 @@ fault("a cased text is taken for what a tokenizer's config says", U, 'settings.t
 
 fault("a token that only the config names is passed over", U, 'if (key != "additional_special_tokens" && key', 'if (key',
       tests=[TOKENS], says=r"said_of")
+
+fault("a search that was begun with older names of its flags is another one",
+      "lib/hftrain/search/study.cpp", "named[name_in_space(name)] = value;", "named[name] = value;",
+      tests=["search: a search whose space was kept by older names of its flags goes on"],
+      says=r"another search|parameters")
