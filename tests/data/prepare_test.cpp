@@ -275,6 +275,12 @@ TEST_CASE("What a run learns from has a key of its own, whatever it is evaluated
   PrepareRequest fewer = fixture.request();
   fewer.max_train_samples = 2;
   CHECK(fixture.prepare(fewer).training_key != alone);
+  PrepareRequest judged_otherwise = fixture.request();
+  judged_otherwise.recipe.training_options = judged_otherwise.recipe.options;
+  judged_otherwise.recipe.options["of_evaluation"] = 3;
+  CHECK(fixture.prepare(judged_otherwise).training_key == alone);
+  judged_otherwise.recipe.training_options["of_training"] = 3;
+  CHECK(fixture.prepare(judged_otherwise).training_key != alone);
   PrepareRequest none = judged;
   none.train_files.clear();
   CHECK(fixture.prepare(none).training_key.empty());

@@ -1,5 +1,6 @@
 #include "hftrain/tasks/task_table.h"
 
+#include <functional>
 #include <set>
 
 #include "hftrain/arguments/flag_table.h"
@@ -31,6 +32,35 @@ TEST_CASE("each task has one row, in the order of the tasks, and names of its ow
     }
   }
   CHECK_FALSE(task_named("poetry"));
+}
+
+TEST_CASE("what evaluation alone reads is none of the training data's options") {
+  const auto options = [](Task task, const std::function<void(arguments::Arguments&)>& change) {
+    arguments::Arguments arguments;
+    change(arguments);
+    const data::Recipe recipe = row_of(task).recipe({.arguments = arguments, .model_config = Json::object()});
+    return std::pair(recipe.options, recipe.training_options);
+  };
+  const auto targets = [&](std::optional<int64_t> evaluated, int64_t trained) {
+    return options(Task::kSeq2Seq, [&](arguments::Arguments& given) {
+      given.data.val_max_target_length = evaluated;
+      given.data.max_target_length = trained;
+    });
+  };
+  CHECK(targets(16, 20).first != targets(20, 20).first);
+  CHECK(targets(16, 20).second == targets(20, 20).second);
+  CHECK(targets(16, 20).second != targets(16, 16).second);
+  const auto packed = [&](bool trained, std::optional<bool> evaluated) {
+    return options(Task::kInstructionTuning, [&](arguments::Arguments& given) {
+      given.instructions.packing = trained;
+      given.instructions.eval_packing = evaluated;
+    });
+  };
+  CHECK(packed(true, false).first != packed(true, {}).first);
+  CHECK(packed(true, false).second == packed(true, {}).second);
+  const Json without = packed(false, {}).first;
+  CHECK(packed(false, true).second == without);
+  CHECK(packed(true, {}).second != without);
 }
 
 TEST_CASE("the flag --task takes the names of the table, and refuses those of tasks that are not built yet") {

@@ -54,6 +54,7 @@ struct Recipe {
   std::string task;
   // All that decides the features beside files, tokenizer and what the survey finds; part of the cache key.
   Json options = Json::object();
+  Json training_options = nullptr;  // of those, what training rows are made by; null: all of them
   Arrangement arrangement = Arrangement::kPack;
   std::string_view length_flag =
       "--block_size";  // by which the length of blocks, or of the longest row, is asked for

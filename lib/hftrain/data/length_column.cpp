@@ -96,7 +96,8 @@ Recipe with_lengths(Recipe recipe, const std::string& name) {
     return std::make_unique<LengthEncoder>(make(std::move(tokenizer), split, facts), name,
                                            columns(split).columns);
   };
-  recipe.options["length_column"] = name;
+  for (Json* options : {&recipe.options, &recipe.training_options})
+    if (!options->is_null()) (*options)["length_column"] = name;
   return recipe;
 }
 

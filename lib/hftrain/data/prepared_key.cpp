@@ -74,7 +74,8 @@ std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest
   return hash_bytes(dump_json(key, -1));
 }
 
-std::string training_key_of(const PrepareRequest& request, const std::vector<SplitRequest>& splits) {
+std::string training_key_of(PrepareRequest request, const std::vector<SplitRequest>& splits) {
+  if (!request.recipe.training_options.is_null()) request.recipe.options = request.recipe.training_options;
   for (const SplitRequest& split : splits) {
     if (name_of(split) == split_name(Split::kTrain)) return key_of(request, {split});
   }

@@ -13,7 +13,7 @@ namespace hftrain::data {
 std::string key_of(const PrepareRequest& request, const std::vector<SplitRequest>& splits);
 
 // The same of the training split alone: what a run learns from, whatever it is evaluated on. Empty without one.
-std::string training_key_of(const PrepareRequest& request, const std::vector<SplitRequest>& splits);
+std::string training_key_of(PrepareRequest request, const std::vector<SplitRequest>& splits);
 
 // For people who look into the cache: whose blocks these are.
 Json made_from(const PrepareRequest& request, const std::vector<SplitRequest>& splits);

@@ -169,6 +169,11 @@ data::Recipe instructions_again(const Json& settings) {
   const auto packs = [training = packing.at(1).get<bool>(), others = packing.at(2).get<bool>()](
                          data::Split split) { return split == data::Split::kTrain ? training : others; };
   if (options.contains("packing")) {
+    recipe.training_options = options;
+    if (packs(data::Split::kTrain))
+      recipe.training_options["packing"] = packing.at(0);
+    else
+      recipe.training_options.erase("packing");
     const data::PackingOptions length{packing_strategy(packing.at(0).get<std::string>()),
                                       *encoding.max_length};
     recipe.packing = [=](data::Split split) { return packs(split) ? std::optional(length) : std::nullopt; };

@@ -184,6 +184,8 @@ data::Recipe pair_recipe(const TaskInput& input) {
                     {"lengths", {limits.source, limits.target, limits.evaluated_target}},
                     {"filler", encoding.target_filler ? Json(*encoding.target_filler) : Json()},
                     {"pad_id", encoding.pad_id}};
+  recipe.training_options = recipe.options;
+  recipe.training_options["lengths"] = {limits.source, limits.target};
   recipe.arrangement = data::Arrangement::kKeepRows;
   recipe.facts = Json::object();
   recipe.columns = [columns](data::Split) { return pair_columns(columns); };

@@ -187,3 +187,13 @@ fault("a pair of token files that is named by its prefix wants a tokenizer",
       'return std::ranges::all_of(patterns, [](const std::string& path) { return path.ends_with(".bin") || path.ends_with(".idx"); });',
       tests=["plan: from scratch the tokenizer must be named, unless all data are tokens already"],
       says=r"there is no tokenizer|tokenizer")
+
+fault("what evaluation alone reads makes other training data",
+      "lib/hftrain/data/prepared_key.cpp", "request.recipe.options = request.recipe.training_options;", "request.recipe.facts = request.recipe.facts;",
+      tests=["data: What a run learns from has a key of its own, whatever it is evaluated on"],
+      says=r"training_key == alone")
+
+fault("the length of targets that are evaluated makes other training data",
+      "lib/hftrain/tasks/sequence_to_sequence.cpp", '["lengths"] = {limits.source, limits.target};', '["lengths"] = {limits.source, limits.target, limits.evaluated_target};',
+      tests=["tasks: what evaluation alone reads is none of the training data's options"],
+      says=r"val_max|training_options|==")
