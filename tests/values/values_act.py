@@ -35,7 +35,7 @@ FOR_PEOPLE = {
     "FsdpSettings::use_orig_params": "a notice says that false has no effect",
     **dict.fromkeys(("FsdpSettings::xla_checkpointing", "FsdpSettings::xla_settings"),
                     "a warning says that it has no effect without xla"),
-    **dict.fromkeys(("ModelPlan::hub_name", "DataPlan::dataset_name"), "the model card names it"),
+    **dict.fromkeys(("ModelPlan::hub_name", "DataPlan::dataset_name", "SavingPlan::repository"), "the model card names it"),
     **dict.fromkeys(("StrategyPlan::name",
                      "UnitPlan::numbers", "SplitPlan::tokens",
                      "DiskPlan::checkpoints_kept", "DiskPlan::needed_bytes"), "`hftrain plan` prints it"),
