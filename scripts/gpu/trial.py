@@ -119,7 +119,7 @@ class Data(Heads):
         return self.train(family, task, output, 1, 0, "--save_strategy", "no")
 
     def padded(self, family, output, *more):
-        """Losses by step of classified rows of many lengths, with padding before and behind them."""
+        """Losses by step of classified rows of many lengths, padded behind."""
         self.on_cpu = not self.trial.on_gpu
         return self.train(family, "classes", output, 1, 0, "--save_strategy", "no", *more)[0]
 

@@ -131,7 +131,7 @@ fault("variables in the path of a token are letters",
       says=r"hf_stored|hf_other")
 
 fault("HF_HUB_OFFLINE=0 does not win over TRANSFORMERS_OFFLINE=1",
-      "lib/hftrain/hub/access.cpp", 'is_on(environment, said ? "HF_HUB_OFFLINE" : "TRANSFORMERS_OFFLINE")', 'is_on(environment, "HF_HUB_OFFLINE") || is_on(environment, "TRANSFORMERS_OFFLINE")',
+      "lib/hftrain/hub/access.cpp", 'is_on(environment, said ? "HF_HUB_OFFLINE" : "TRANSFORMERS_OFFLINE")', '(said && is_on(environment, "HF_HUB_OFFLINE")) || is_on(environment, "TRANSFORMERS_OFFLINE")',
       tests=["hub: hub access: either variable says that there is no network"],
       says=r"TRANSFORMERS_OFFLINE")
 
@@ -147,7 +147,7 @@ fault("a token that is not taken is a repository that is not there",
       says=r"does not take")
 
 fault("a repository within the output folder is pushed",
-      "launcher/front/push_snapshot.cpp", "if (left || is_never_pushed(entry->path())) {", "if (left) {",
+      "launcher/front/push_snapshot.cpp", "if (left || is_never_pushed(entry->path())) {", "if (left || (left && is_never_pushed(entry->path()))) {",
       tests=["front: a repository and the Hub's own cache below the output folder are not pushed"],
       says=r"== 2")
 

@@ -228,4 +228,4 @@ fault("an optimizer's state of the Trainer's is gone on from without its schedul
       "lib/hftrain/interchange/trainer_folder.cpp", "const bool has_both = path_exists(folder + '/' + kScheduleFile) && has_optimizer_alone(folder);",
       "const bool has_both = has_optimizer_alone(folder);",
       tests=["interchange: an optimizer's state without a schedule's, or the other way round, is not used, which is told"],
-      says=r"whole|scheduler")
+      says=r"cannot open|whole")

@@ -104,7 +104,8 @@ fault("a deterministic run is one that nobody tells the libraries of",
       says=r"CUDA_LAUNCH_BLOCKING")
 
 fault("a plan takes a stored weight of any shape",
-      "lib/hftrain/plan/resolve_model.cpp", "  if (wrong) problems.add(wrong->code(), wrong->diagnostics().front());\n", "",
+      "lib/hftrain/plan/resolve_model.cpp", "  if (wrong) problems.add(wrong->code(), wrong->diagnostics().front());\n",
+      "  if (wrong && plan.ignore_mismatched_sizes) problems.add(wrong->code(), wrong->diagnostics().front());\n",
       tests=["plan: a stored weight of another shape than the run's is refused by the plan"],
       says=r"kData|wrong shape")
 
@@ -119,14 +120,14 @@ fault("a plan holds the first model's shapes against a run that goes on from a c
       says=r"wrong shape")
 
 fault("a schedule takes the state of that name alone",
-      "lib/hftrain/optim/schedule.cpp", "if (!alike) require_schedule_state", "require_schedule_state",
+      "lib/hftrain/optim/schedule.cpp", "if (!alike) require_schedule_state", "if (!alike || !absolute_) require_schedule_state",
       tests=["optim: A schedule goes on from another one where both are a base rate times a function of the step"],
       says=r"the saved schedule is")
 
 fault("a plan lets a schedule go on from any other",
       "lib/hftrain/plan/resume_notes.cpp", "if ((own || goes_by_steps(before)) && goes_by_steps(now)) return;", "return;",
       tests=["plan: a run goes on with another schedule where both are functions of the step, and is refused otherwise"],
-      says=r"the saved schedule is")
+      says=r"refused")
 
 fault("hybrid sharding of several programs on one machine goes by the machine",
       "lib/hftrain/plan/resolve_strategy.cpp", "if (input_.agents.empty() || assigned)", "if (input_.agents.empty() || assigned || true)",

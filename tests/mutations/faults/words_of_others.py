@@ -460,6 +460,6 @@ fault("whole numbers of FSDP in disguise are none",
       says=r"not a whole number|min_parameters")
 
 fault("an fsdp_config of values that are false asks for nothing",
-      "lib/hftrain/arguments/import/fsdp.cpp", "!(unasked && asks_for_nothing(value))", "!asks_for_nothing(value)",
+      "lib/hftrain/arguments/import/fsdp.cpp", "!(unasked && asks_for_nothing(value))", "!(asks_for_nothing(value) || (unasked && value.is_null()))",
       tests=["arguments: what the Trainer writes of FSDP where nobody asked for it is no warning"],
       says=r"have no effect without")
