@@ -104,7 +104,8 @@ struct Bench {
   // A checkpointer as a run has it before its first save; the old one's memory goes back to the kernel.
   void renew() {
     checkpointer.reset();
-    checkpointer.emplace(plan, table, at::kFloat, *strategy, *communicator, files);
+    checkpointer.emplace(checkpoint::CheckpointedRun{plan, table, at::kFloat, *strategy, *communicator},
+                         files);
   }
 
   void begin_save() {

@@ -1,4 +1,6 @@
 #include "hftrain/checkpoint/checkpointer.h"
+#include "hftrain/checkpoint/model_exporter.h"
+#include "hftrain/checkpoint/run_loader.h"
 
 #include <ATen/ops/arange.h>
 
@@ -57,7 +59,10 @@ struct Side {
     plan.output_dir = output;
     plan.model.config = Json::object();
     plan.strategy.state_dict = state_dict;
-    checkpointer.emplace(plan, parameters, at::kFloat, strategy, *communicator, files);
+    const CheckpointedRun run{plan, parameters, at::kFloat, strategy, *communicator};
+    checkpointer.emplace(run, files);
+    loader.emplace(run);
+    exporter.emplace(run, files);
   }
   ~Side() { communicator->barrier(); }  // rank 0's folder goes last
 
@@ -68,6 +73,8 @@ struct Side {
   RowStrategy strategy;
   plan::RunPlan plan;
   std::optional<Checkpointer> checkpointer;
+  std::optional<RunLoader> loader;
+  std::optional<ModelExporter> exporter;
 };
 
 std::set<std::string> names_in(const std::string& folder) {
@@ -83,13 +90,13 @@ void save_and_load(const Rank& rank, const std::string& state_dict) {
   CHECK(names_in(side.output) == std::set<std::string>{"checkpoint-3"});
   CHECK(path_exists(path + "/model.safetensors") == (state_dict == "full"));
   side.strategy.forget();
-  side.checkpointer->load_model(path);
-  const CheckpointContents loaded = side.checkpointer->load_training_state(path);
+  side.loader->load_model(path);
+  const CheckpointContents loaded = side.loader->load_training_state(path);
   CHECK(side.strategy.equals_wholes());
   CHECK(loaded.step == 3);
   CHECK(loaded.rank_state.random.cpu == "random " + std::to_string(rank.rank()));
   CHECK(loaded.rank_state.loss_sum == 1.0F + static_cast<float>(rank.rank()));
-  side.checkpointer->export_model(side.output);
+  side.exporter->export_model(side.output);
   CHECK(path_exists(side.output + "/model.safetensors"));
 }
 
@@ -112,15 +119,18 @@ struct TwoNodes {
       plan.ranks.ranks[static_cast<size_t>(each)].rank = each;
       plan.ranks.ranks[static_cast<size_t>(each)].node = each / 2;
     }
-    checkpointer.emplace(plan, parameters, at::kFloat, strategy, *communicator, files);
+    const CheckpointedRun run{plan, parameters, at::kFloat, strategy, *communicator};
+    checkpointer.emplace(run, files);
+    loader.emplace(run);
+    exporter.emplace(run, files);
   }
   ~TwoNodes() { communicator->barrier(); }
 
   bool keeps_folder() const { return communicator->rank() != 1; }
   void loads(const std::string& checkpoint) {
     strategy.forget();
-    checkpointer->load_model(checkpoint);
-    const CheckpointContents loaded = checkpointer->load_training_state(checkpoint);
+    loader->load_model(checkpoint);
+    const CheckpointContents loaded = loader->load_training_state(checkpoint);
     CHECK(strategy.equals_wholes());
     CHECK(loaded.rank_state.random.cpu == "random " + std::to_string(communicator->rank()));
   }
@@ -132,6 +142,8 @@ struct TwoNodes {
   RowStrategy strategy;
   plan::RunPlan plan;
   std::optional<Checkpointer> checkpointer;
+  std::optional<RunLoader> loader;
+  std::optional<ModelExporter> exporter;
 };
 
 void save_on_each_node(const Rank& rank, const std::string& state_dict, bool in_background) {
@@ -150,7 +162,7 @@ void save_on_each_node(const Rank& rank, const std::string& state_dict, bool in_
   CHECK(verified.ok);
   CHECK(path_exists(path + "/rng/rank-00002.safetensors"));
   side.loads(path);
-  side.checkpointer->export_model(side.plan.output_dir);
+  side.exporter->export_model(side.plan.output_dir);
   CHECK(path_exists(side.plan.output_dir + "/model.safetensors"));
   CHECK_FALSE(path_exists(side.plan.output_dir + "/.model.tmp"));
 }
@@ -208,9 +220,8 @@ const RankBody kHoldsNothing("rank 0 holds nothing", [](const Rank& rank) {
   RowStrategy strategy(0, 1, rank.rank() == 0 ? std::vector<testing::WholeTensor>() : state());
   plan::RunPlan plan;
   plan.ranks.ranks.resize(static_cast<size_t>(rank.world_size()));
-  storage::PosixFileSystem files;
-  Checkpointer checkpointer(plan, parameters, at::kFloat, strategy, *communicator, files);
-  CHECK(checkpointer.load_trainer_state(folder).without_state == std::vector<std::string>{"b"});
+  RunLoader loader({plan, parameters, at::kFloat, strategy, *communicator});
+  CHECK(loader.load_trainer_state(folder).without_state == std::vector<std::string>{"b"});
   communicator->barrier();  // rank 0's folder goes last
 });
 
@@ -233,7 +244,7 @@ void fail_on(const Rank& rank, int failing) {
   side.communicator->barrier();
   CHECK(names_in(side.output).empty());
   if (failing != 0) return;
-  CHECK(code_of([&] { side.checkpointer->export_model(side.output); }) == ExitCode::kDisk);
+  CHECK(code_of([&] { side.exporter->export_model(side.output); }) == ExitCode::kDisk);
 }
 
 const RankBody kFirstFails("first fails", [](const Rank& rank) { fail_on(rank, 0); });

@@ -159,7 +159,7 @@ TEST_CASE("a save that is given up leaves nothing") {
   plan.output_dir = folder.path();
   plan.model.config = Json::object();
   {
-    Checkpointer checkpointer(plan, table, at::kFloat, strategy, *communicator, files);
+    Checkpointer checkpointer({plan, table, at::kFloat, strategy, *communicator}, files);
     checkpointer.begin_save(
         {.step = 3, .training_state = Json::object(), .trainer_state = "{}", .rank_state = {}});
     CHECK(checkpointer.saving());
@@ -191,7 +191,7 @@ void fail_everywhere(const testing::Rank& rank, int failing) {
   for (int k = -1; k < operations; ++k) {
     const bool fails = k >= 0 && rank.rank() == failing;
     FaultInjectingFileSystem files(fails ? Trouble::kDiskFull : Trouble::kNone, k);
-    Checkpointer checkpointer(plan, table, at::kFloat, strategy, *communicator, files);
+    Checkpointer checkpointer({plan, table, at::kFloat, strategy, *communicator}, files);
     contents.step = k + 2;
     ExitCode code = ExitCode::kDone;
     try {

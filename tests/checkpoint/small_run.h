@@ -11,6 +11,7 @@
 
 #include "checkpoint/row_strategy.h"
 #include "hftrain/checkpoint/checkpointer.h"
+#include "hftrain/checkpoint/run_loader.h"
 #include "hftrain/storage/retention.h"
 
 namespace hftrain::testing {
@@ -37,7 +38,7 @@ class SmallRun {
   // Commits checkpoint-`step` and deletes what is beyond the limit.
   void save(int64_t step, bool in_background) {
     RowStrategy strategy(0, 1, state_at(step));
-    checkpoint::Checkpointer checkpointer = make(strategy);
+    checkpoint::Checkpointer checkpointer(run(strategy), files_);
     const auto retention = [this, step] { retain(step); };
     if (!in_background) {
       checkpointer.save(contents_at(step), retention);
@@ -52,15 +53,15 @@ class SmallRun {
   bool holds(const std::string& checkpoint, int64_t step) {
     RowStrategy strategy(0, 1, state_at(step));
     strategy.forget();
-    checkpoint::Checkpointer checkpointer = make(strategy);
-    checkpointer.load_model(checkpoint);
-    const checkpoint::CheckpointContents loaded = checkpointer.load_training_state(checkpoint);
+    checkpoint::RunLoader loader(run(strategy));
+    loader.load_model(checkpoint);
+    const checkpoint::CheckpointContents loaded = loader.load_training_state(checkpoint);
     return strategy.equals_wholes() && loaded.step == step && loaded.rank_state.random.cpu == random_at(step);
   }
 
  private:
-  checkpoint::Checkpointer make(RowStrategy& strategy) {
-    return checkpoint::Checkpointer(plan_, table_, at::kFloat, strategy, *communicator_, files_);
+  checkpoint::CheckpointedRun run(RowStrategy& strategy) {
+    return {plan_, table_, at::kFloat, strategy, *communicator_};
   }
   std::vector<WholeTensor> state_at(int64_t step) const {
     const at::Tensor numbers = at::arange(rows_ * 4, at::kFloat).view({rows_, 4});

@@ -13,7 +13,7 @@
 #include "checkpoint/row_strategy.h"
 #include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/error.h"
-#include "hftrain/checkpoint/checkpointer.h"
+#include "hftrain/checkpoint/run_loader.h"
 #include "hftrain/comm/backend_table.h"
 #include "hftrain/comm/communicator.h"
 #include "hftrain/interchange/torch_writer.h"
@@ -235,18 +235,16 @@ TEST_CASE(
   plan::RunPlan plan;
   if (adapter) plan.model.adapter.emplace();
   const auto communicator = comm::make_communicator({}, comm::builtin_backends());
-  storage::PosixFileSystem files;
-  const auto loaded = [&](const std::function<void(Checkpointer&)>& load) {
+  const auto loaded = [&](const std::function<void(RunLoader&)>& load) {
     RowStrategy strategy(0, 1, {{name, "", numbers}});
     strategy.forget();
-    Checkpointer checkpointer(plan, table, at::kFloat, strategy, *communicator, files);
-    load(checkpointer);
+    RunLoader loader({plan, table, at::kFloat, strategy, *communicator});
+    load(loader);
     return strategy.equals_wholes();
   };
-  CHECK(loaded([&](Checkpointer& checkpointer) { checkpointer.load_saved(folder.path()); }));
-  CHECK_FALSE(loaded([&](Checkpointer& checkpointer) {
-    adapter ? checkpointer.load_adapter_of(folder.path())
-            : static_cast<void>(checkpointer.load_model(folder.path()));
+  CHECK(loaded([&](RunLoader& loader) { loader.load_saved(folder.path()); }));
+  CHECK_FALSE(loaded([&](RunLoader& loader) {
+    adapter ? loader.load_adapter_of(folder.path()) : static_cast<void>(loader.load_model(folder.path()));
   }));
 }
 

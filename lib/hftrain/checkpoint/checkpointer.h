@@ -5,8 +5,6 @@
 // in model/, as every rank's parts. Page: docs/checkpoint_format.md
 #pragma once
 
-#include <c10/core/ScalarType.h>
-
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -14,37 +12,17 @@
 #include <string>
 #include <vector>
 
-#include "hftrain/architectures/adapter.h"
-#include "hftrain/architectures/architecture.h"
 #include "hftrain/base/error.h"
-#include "hftrain/base/json.h"
 #include "hftrain/checkpoint/background_task.h"
+#include "hftrain/checkpoint/checkpoint_contents.h"
+#include "hftrain/checkpoint/checkpointed_run.h"
 #include "hftrain/checkpoint/node_folders.h"
-#include "hftrain/checkpoint/rank_state.h"
 #include "hftrain/checkpoint/staged_copy.h"
-#include "hftrain/checkpoint/trainer_checkpoint.h"
-#include "hftrain/checkpoint/weights.h"
-#include "hftrain/comm/communicator.h"
-#include "hftrain/parallel/strategy.h"
-#include "hftrain/plan/run_plan.h"
 #include "hftrain/runtime/device_runtime.h"
 #include "hftrain/storage/output_place.h"
-#include "hftrain/storage/stored_weights.h"
 #include "hftrain/storage/watched_file_system.h"
 
 namespace hftrain::checkpoint {
-
-// The folder holds what a run needs to go on as if it had not stopped, beside the model.
-bool has_training_state(const std::string& checkpoint);
-
-// What the trainer adds to the tensors.
-struct CheckpointContents {
-  int64_t step = 0;
-  Json training_state;        // position, schedule, scaler, best metric, …: equal on all ranks
-  std::string trainer_state;  // text of trainer_state.json
-  RankState rank_state;       // of this rank
-  double next_rate = 0;       // learning rate of the next update; read with saving.for_trainer alone
-};
 
 // What a committing rank does when a checkpoint is there and verified in all folders, as the last part of the
 // save: on the thread in the background when that one made it in the only folder. Its failure is the save's.
@@ -65,13 +43,10 @@ using AfterCommit = std::function<void()>;
 // all files are durable.
 class Checkpointer {
  public:
-  // `weight_dtype` is that of the parameters. `files` is the real file system but in tests. `device` may be
-  // null when the state is in host memory. `progress` is told of the bytes that this rank writes, reads and
-  // verifies. All must outlive the object.
-  Checkpointer(const plan::RunPlan& plan, const architectures::ParameterTable& table,
-               at::ScalarType weight_dtype, parallel::Strategy& strategy, comm::Communicator& communicator,
-               storage::FileSystem& files, const runtime::DeviceRuntime* device = nullptr,
-               storage::ByteProgress progress = {});
+  // `files` is the real file system but in tests. `device` may be null when the state is in host memory.
+  // `progress` is told of the bytes that this rank writes and verifies. All must outlive the object.
+  Checkpointer(const CheckpointedRun& run, storage::FileSystem& files,
+               const runtime::DeviceRuntime* device = nullptr, storage::ByteProgress progress = {});
   // A save that is under way is given up, and nothing of it stays; a commit that has begun is waited for. Not collective.
   ~Checkpointer();
 
@@ -96,38 +71,10 @@ class Checkpointer {
   std::optional<std::string> advance_save();
   std::string finish_save();
 
-  // Fills this rank's parts of the parameters from a transformers folder or a checkpoint. After prepare the
-  // strategy is to be told: parameters_changed().
-  LoadedWeights load_model(const std::string& folder, const OpeningRules& rules = {});
-  // The same of an adapter that a new run begins with.
-  void load_adapter_of(const std::string& folder);
-  // The same of what this run goes on from, or of its best model, which another trainer may have saved: of a run that trains an
-  // adapter this alone.
-  void load_saved(const std::string& folder);
-  // Opens what load_saved would load. Error(kData) for what it lacks or has in another shape. Not collective.
-  void check_saved(const std::string& folder) const;
-  // Fills the optimizer and returns the rest. The trainer_state text stays empty. A rank that the saved run
-  // did not have gets no random state; when the number of ranks differs, each gets the mean of the running
-  // losses.
-  CheckpointContents load_training_state(const std::string& checkpoint);
-  // The same of a folder that transformers' Trainer wrote (interchange::has_trainer_optimizer).
-  TrainerResume load_trainer_state(const std::string& checkpoint);
-
-  // The plain transformers folder, each file replaced atomically.
-  void export_model(const std::string& folder);
-
-  // What export_model writes, into the same staging folder, which is then removed.
-  void rehearse_model(const std::string& folder);
-
  private:
-  // Writes the model's files into `staging` below `folder`; what every rank wrote, by rank.
-  std::vector<std::vector<storage::FileRecord>> stage_model(const std::string& folder,
-                                                            const std::string& staging);
   struct Save;
   std::unique_ptr<Save> open_save(const CheckpointContents& contents, AfterCommit after);
   std::optional<Error> write_files(const CheckpointContents& contents, SaveTarget& target);
-  // What all ranks have written to the save's folder, by rank.
-  std::vector<std::vector<storage::FileRecord>> join_records(const std::vector<storage::FileRecord>& own);
   void complete(Save& save);
   // Of a committing rank, once the files of all ranks are there: those that the Trainer goes on from.
   void add_trainer_files(Save& save);
@@ -137,25 +84,9 @@ class Checkpointer {
   std::optional<Error> write_for_rehearsal(const CheckpointContents& contents, Save& save);
   void check_free_space() const;
   uint64_t copied_bytes() const;
-  void write_model(SaveTarget* target);
-  using OpenWeights = storage::StoredWeights (*)(const std::string& folder);
-  LoadedWeights load_weights_of(OpenWeights open, const std::string& folder, const OpeningRules& rules);
-  void load_adapter_by(OpenWeights open, const std::string& folder);
-  // Collective: what the optimizer of any rank keeps of a parameter.
-  std::vector<std::string> kept_by_all();
-  // Of a run that trains an adapter: positions of what is saved.
-  std::vector<size_t> trained() const;
-  std::vector<architectures::SavedCopy> copies() const;  // that the adapter's file holds
-  void publish_model(const std::vector<storage::FileRecord>& records, const std::string& staging,
-                     const std::string& folder);
-  bool writes_model() const { return communicator_.rank() == 0; }
-  bool commits() const { return nodes_.commits(communicator_.rank()); }
+  bool commits() const { return nodes_.commits(run_.communicator.rank()); }
 
-  const plan::RunPlan& plan_;
-  const architectures::ParameterTable& table_;
-  at::ScalarType weight_dtype_;
-  parallel::Strategy& strategy_;
-  comm::Communicator& communicator_;
+  const CheckpointedRun run_;
   storage::ByteProgress progress_;
   storage::WatchedFileSystem files_;
   const runtime::DeviceRuntime* device_;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/json.h"
 #include "hftrain/checkpoint/collective_status.h"
 
 namespace hftrain::checkpoint {
@@ -55,6 +56,19 @@ class Copy {
   std::unique_ptr<storage::WritableFile> out_;
 };
 
+std::string records_text(const std::vector<storage::FileRecord>& records) {
+  Json list = Json::array();
+  for (const auto& record : records) list.push_back({record.path, record.size, record.hash});
+  return list.dump();
+}
+
+std::vector<storage::FileRecord> records_of(const std::string& text) {
+  std::vector<storage::FileRecord> records;
+  for (const Json& item : Json::parse(text))
+    records.push_back({item[0].get<std::string>(), item[1].get<uint64_t>(), item[2].get<std::string>()});
+  return records;
+}
+
 }  // namespace
 
 NodeFolders::NodeFolders(const plan::RunPlan& plan) : further_(!plan.saving.further_nodes.empty()) {
@@ -66,6 +80,14 @@ NodeFolders::NodeFolders(const plan::RunPlan& plan) : further_(!plan.saving.furt
     if (own != of_node.end() && own->second < 0) own->second = rank.rank;  // its first
     committers_.push_back(own == of_node.end() ? 0 : own->second);
   }
+}
+
+std::vector<std::vector<storage::FileRecord>> join_records(comm::Communicator& communicator,
+                                                           const std::vector<storage::FileRecord>& own) {
+  std::vector<std::vector<storage::FileRecord>> records;
+  for (const std::string& text : communicator.all_gather_text(records_text(own)))
+    records.push_back(records_of(text));
+  return records;
 }
 
 void spread_files(comm::Communicator& communicator, const NodeFolders& nodes,

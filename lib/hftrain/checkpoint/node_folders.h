@@ -27,6 +27,10 @@ class NodeFolders {
   std::vector<int> committers_;  // by rank
 };
 
+// Collective: what all ranks have written, by rank.
+std::vector<std::vector<storage::FileRecord>> join_records(comm::Communicator& communicator,
+                                                           const std::vector<storage::FileRecord>& own);
+
 // Collective. `records`: the files that each rank has written below `folder`, the folder of its node and the
 // same path for all ranks of a node. Each is copied to the other nodes' folders, durably. A rank's own
 // failure is thrown when all are through; the others do not know of it.

@@ -31,11 +31,10 @@ bool models_language(architectures::Head head) {
 }
 
 // What another trainer wrote has no manifest: the weights that would be loaded of it are opened and compared with the model's.
-std::string weights_problem(const std::string& folder, bool adapter,
-                            const checkpoint::Checkpointer& checkpointer) {
+std::string weights_problem(const std::string& folder, bool adapter, const checkpoint::RunLoader& loader) {
   const std::optional<Error> failure = checkpoint::attempt([&] {
     if (!adapter || interchange::is_in_parts(folder)) interchange::check_weights(folder);
-    checkpointer.check_saved(folder);
+    loader.check_saved(folder);
   });
   if (!failure) return "";
   const Diagnostic& said = failure->diagnostics().front();
@@ -75,7 +74,7 @@ std::string Trainer::best_model_problem() {
           (nodes_.several() ? ""
                             : "; on machines without a shared folder --save_on_each_node writes one on each");
   } else if (keeps_folder() && interchange::is_of_trainer(state_.best_checkpoint)) {
-    own = weights_problem(state_.best_checkpoint, plan_.model.adapter.has_value(), *checkpointer_);
+    own = weights_problem(state_.best_checkpoint, plan_.model.adapter.has_value(), *loader_);
   } else if (keeps_folder()) {
     const storage::Verification verified = storage::verify_checkpoint(
         state_.best_checkpoint, kVerifyingThreads, [this](uint64_t bytes) { events_.moved(bytes); });
@@ -102,7 +101,7 @@ bool Trainer::load_best_model() {
     events_.message(LogLevel::kInfo, "Loading best model from " + state_.best_checkpoint + " (score: " +
                                          reporting::python_repr(state_.best_metric.value_or(NAN)) + ").");
   }
-  checkpointer_->load_saved(state_.best_checkpoint);
+  loader_->load_saved(state_.best_checkpoint);
   strategy_->parameters_changed();
   return true;
 }
@@ -132,7 +131,7 @@ void Trainer::finish_training() {
   const bool best_is_sound = load_best_model();
   notify(&Callback::on_train_end);
   const PhaseClock::Span span = clock_.span("save");
-  checkpointer_->export_model(plan_.output_dir);
+  exporter_->export_model(plan_.output_dir);
   // The newest checkpoint goes only when the best one was read back, and the model is in the output folder.
   using Moment = storage::RetentionMoment;
   apply_retention(best_is_sound ? Moment::kEndOfTraining : Moment::kAfterSave, last_saved_step_,

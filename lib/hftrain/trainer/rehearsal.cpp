@@ -76,7 +76,7 @@ void Trainer::rehearse_save() {
 void Trainer::rehearse_model() {
   events_.set_phase(WorkPhase::kSaving);
   try_out("the last model", "free memory or room on the disk; --rehearse false goes without",
-          [&] { checkpointer_->rehearse_model(plan_.output_dir); });
+          [&] { exporter_->rehearse(plan_.output_dir); });
 }
 
 }  // namespace hftrain::trainer

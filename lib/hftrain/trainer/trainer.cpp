@@ -86,9 +86,13 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
                                      std::move(extensions.training_step));
   evaluator_ = std::make_unique<Evaluator>(plan, *model_, runner, communicator, events, objectives,
                                            std::move(extensions.prediction_step));
-  checkpointer_ = std::make_unique<checkpoint::Checkpointer>(
-      plan, model_->architecture().parameters(), model_->options().parameter_dtype, *strategy_, communicator,
-      files_, context.device_runtime.get(), [this](uint64_t bytes) { events_.moved(bytes); });
+  const checkpoint::CheckpointedRun run{plan, model_->architecture().parameters(),
+                                        model_->options().parameter_dtype, *strategy_, communicator};
+  const auto moved = [this](uint64_t bytes) { events_.moved(bytes); };
+  loader_ = std::make_unique<checkpoint::RunLoader>(run, moved);
+  checkpointer_ =
+      std::make_unique<checkpoint::Checkpointer>(run, files_, context.device_runtime.get(), moved);
+  exporter_ = std::make_unique<checkpoint::ModelExporter>(run, files_, moved);
   if (plan.evaluation.early_stopping_patience) {
     add_callback(std::make_unique<EarlyStopping>(
         plan.evaluation.metric_for_best_model, plan.evaluation.greater_is_better,
@@ -125,9 +129,9 @@ void Trainer::load() {
     load_weights_of(folder);
   }
   if (adapter && !resume_from.empty()) {
-    checkpointer_->load_saved(resume_from);
+    loader_->load_saved(resume_from);
   } else if (adapter && !adapter->folder.empty()) {
-    checkpointer_->load_adapter_of(adapter->folder);
+    loader_->load_adapter_of(adapter->folder);
   }
   peak_host_bytes_loading_ = runtime::host_memory().peak_resident;  // before the optimizer's state is made
   // Model creation draws numbers that a resumed run does not; both start training from the same place.
@@ -149,7 +153,7 @@ void Trainer::load_weights_of(const std::string& folder) {
     rules.grown = plan_.model.grown;
     rules.generator = context_.device_runtime->generator(c10::Device(c10::DeviceType::CPU));
   }
-  const checkpoint::LoadedWeights loaded = checkpointer_->load_model(folder, rules);
+  const checkpoint::LoadedWeights loaded = loader_->load_model(folder, rules);
   std::set<std::string> left(loaded.missing.begin(), loaded.missing.end());
   for (const auto& mismatch : loaded.mismatched) left.insert(mismatch.name);
   left.insert(loaded.adapters.begin(), loaded.adapters.end());
@@ -243,7 +247,7 @@ void Trainer::warn_of_early_end() {
 }
 
 void Trainer::resume_all_of(const std::string& checkpoint) {
-  const checkpoint::CheckpointContents saved = checkpointer_->load_training_state(checkpoint);
+  const checkpoint::CheckpointContents saved = loader_->load_training_state(checkpoint);
   state_ = state_from_json(saved.training_state.at("state"));
   resume_data(saved.training_state);
   schedule_->load_state(saved.training_state.at("schedule"));
@@ -338,7 +342,7 @@ void Trainer::resume_trainers(const std::string& checkpoint) {
         .where(checkpoint + '/' + interchange::kScheduleFile)
         .why("this run's --lr_scheduler_type " + plan_.schedule.name + " follows a metric")
         .hint("--lr_scheduler_type of the run that wrote it, when that goes by steps");
-  const checkpoint::TrainerResume saved = checkpointer_->load_trainer_state(checkpoint);
+  const checkpoint::TrainerResume saved = loader_->load_trainer_state(checkpoint);
   const Json schedule = {{"name", plan_.schedule.name},
                          {"steps", saved.schedule.steps},
                          {"base_rate", saved.schedule.base_rate}};

@@ -14,7 +14,9 @@
 
 #include "hftrain/base/exit_code.h"
 #include "hftrain/checkpoint/checkpointer.h"
+#include "hftrain/checkpoint/model_exporter.h"
 #include "hftrain/checkpoint/node_folders.h"
+#include "hftrain/checkpoint/run_loader.h"
 #include "hftrain/comm/communicator.h"
 #include "hftrain/data/dataset.h"
 #include "hftrain/runtime/worker_context.h"
@@ -205,7 +207,9 @@ class Trainer {
   std::unique_ptr<OverflowWatch> overflow_watch_;  // around the runners above; null: nobody looks
   std::unique_ptr<Update> update_;
   std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<checkpoint::RunLoader> loader_;
   std::unique_ptr<checkpoint::Checkpointer> checkpointer_;
+  std::unique_ptr<checkpoint::ModelExporter> exporter_;
 
   State state_;
   Control control_;

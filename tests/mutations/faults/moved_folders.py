@@ -19,7 +19,7 @@ fault("a save begins under the name of a folder that has moved away",
       says=r"FAILED")
 
 fault("the last model makes a folder anew that was removed",
-      CHECKPOINTER, "      place_.check();\n      files_.make_directory(folder);", "      files_.make_directory(folder);",
+      "lib/hftrain/checkpoint/model_exporter.cpp", "      place_.check();\n      files_.make_directory(folder);", "      files_.make_directory(folder);",
       tests=["runs: moved folders: a folder that is removed is not made again for the last model"],
       says=r"FAILED")
 

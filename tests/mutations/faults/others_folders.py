@@ -123,7 +123,7 @@ fault("an adapter that SGD without momentum trained is none",
       says=r"open_deepspeed_trained|unexpected exception")
 
 fault("a rank that holds no part of the state knows of no optimizer's",
-      "lib/hftrain/checkpoint/checkpointer.cpp", "const std::vector<std::string> kept = kept_by_all();", "const std::vector<std::string> kept = kept_states(strategy_);",
+      "lib/hftrain/checkpoint/run_loader.cpp", "const std::vector<std::string> kept = kept_by_all();", "const std::vector<std::string> kept = kept_states(run_.strategy);",
       tests=["checkpoint: every rank names what the optimizer's state lacks, also one that holds no part of it"],
       says=r"without_state|of another optimizer")
 
@@ -149,12 +149,12 @@ fault("a damaged best model of another trainer ends the run",
       says=r"ended with 4")
 
 fault("the best model is what DeepSpeed rounded",
-      "lib/hftrain/checkpoint/checkpointer.cpp", "  load_weights_of(interchange::open_saved_weights, folder, {});\n", "  load_model(folder);\n",
+      "lib/hftrain/checkpoint/run_loader.cpp", "  load_weights_of(interchange::open_saved_weights, folder, {});\n", "  load_model(folder);\n",
       tests=["checkpoint: the best model is the float32 that DeepSpeed left, of an adapter too, and a new run's its own file"],
       says=r"load_saved")
 
 fault("the best adapter is what DeepSpeed rounded",
-      "lib/hftrain/checkpoint/checkpointer.cpp", "return load_adapter_by(open_saved_adapter, folder);", "return load_adapter_of(folder);",
+      "lib/hftrain/checkpoint/run_loader.cpp", "return load_adapter_by(open_saved_adapter, folder);", "return load_adapter_of(folder);",
       tests=["checkpoint: the best model is the float32 that DeepSpeed left, of an adapter too, and a new run's its own file"],
       says=r"load_saved")
 
@@ -220,7 +220,7 @@ fault("a node with a folder of its own keeps what a killed rank began to save",
       says=r"gone from both", seconds=200)
 
 fault("an adapter in parts is halved where the run has fewer modules",
-      "lib/hftrain/checkpoint/checkpointer.cpp", "  if (unused.empty()) return;\n  throw Error(ExitCode::kData, \"the checkpoint's adapter", "  if (unused.size() < 99999) return;\n  throw Error(ExitCode::kData, \"the checkpoint's adapter",
+      "lib/hftrain/checkpoint/run_loader.cpp", "  if (unused.empty()) return;\n  throw Error(ExitCode::kData, \"the checkpoint's adapter", "  if (unused.size() < 99999) return;\n  throw Error(ExitCode::kData, \"the checkpoint's adapter",
       tests=["parity: runs go on from checkpoints that others saved in parts with the losses that they would have had"],
       says=r"fewer: exit code 0")
 

@@ -63,12 +63,12 @@ fault("the rehearsal of a save writes nothing",
       says=r"trained: True|expected 7")
 
 fault("the rehearsal of the last model writes nothing",
-      "lib/hftrain/trainer/rehearsal.cpp", "[&] { checkpointer_->rehearse_model(plan_.output_dir); }", "[] {}",
+      "lib/hftrain/trainer/rehearsal.cpp", "[&] { exporter_->rehearse(plan_.output_dir); }", "[] {}",
       tests=["runs: rehearsal: a model that only the end would write is tried too"],
       says=r"trained: True|expected 7")
 
 fault("the rehearsal of the last model leaves further nodes out",
-      "lib/hftrain/checkpoint/checkpointer.cpp", "failure = attempt([&] { spread_files(communicator_, nodes_, records, staging, files_); });\n    check_collective_status(communicator_, failure, \"write the model\");",
+      "lib/hftrain/checkpoint/model_exporter.cpp", "failure = attempt([&] { spread_files(run_.communicator, nodes_, records, staging, files_); });\n    check_collective_status(run_.communicator, failure, \"write the model\");",
       "",
       tests=["runs: machines: a model that a further node cannot write is found by the rehearsal"],
       says=r"before it trains")

@@ -77,7 +77,7 @@ fault("NEFTune is taken and does nothing",
       says=r"loss|neftune", seconds=400)
 
 fault("save_only_model saves the optimizer too",
-      "lib/hftrain/checkpoint/checkpointer.cpp", "    if (!plan_.saving.only_model) {", "    if (contents.step > 0) {",
+      "lib/hftrain/checkpoint/checkpointer.cpp", "    if (!run_.plan.saving.only_model) {", "    if (contents.step > 0) {",
       tests=["runs: a run keeps: only the model is saved when so asked"],
       says=r"a model without training state")
 
