@@ -328,13 +328,13 @@ fault("a lock that cannot be had leaves the folders that were made for it",
       says=r"names_below\(folder\.path\(\)\)")
 
 fault("what a run reads is moved aside with the old one",
-      "launcher/front/output_stage.cpp", "if (!path.empty() && lies_in(path, inputs.output_dir)) moved", "if (path.size() > 99999 && lies_in(path, inputs.output_dir)) moved",
+      "launcher/front/moved_inputs.cpp", "if (!path.empty() && lies_in(path, inputs.output_dir)) moved", "if (path.size() > 99999 && lies_in(path, inputs.output_dir)) moved",
       tests=["front: what a run reads is not moved aside with the old one",
              "runs: before a run: the folder is looked at before the data are prepared"],
       says=r"what the run reads lies|\(--model_name_or_path\)")
 
 fault("the token cache that a run reads is moved aside with the old one",
-      "launcher/front/output_stage.cpp", "  paths.emplace_back(token_cache(inputs), kTokenCache);\n", "  static_cast<void>(token_cache(inputs));\n",
+      "launcher/front/moved_inputs.cpp", "  paths.emplace_back(token_cache(inputs), kTokenCache);\n", "  static_cast<void>(token_cache(inputs));\n",
       tests=["front: what a run reads is not moved aside with the old one"],
       says=r"the token cache")
 
@@ -344,7 +344,7 @@ fault("a run that was to go on begins anew without a word",
       says=r"notices\.size\(\) == 1")
 
 fault("what a run reads through a link that is moved is missed",
-      "launcher/front/output_stage.cpp", "if (link && inside(next)) return true;", "if (link && inside(next) && !link) return true;",
+      "launcher/front/moved_inputs.cpp", "if (link && inside(next)) return true;", "if (link && inside(next) && !link) return true;",
       tests=["front: a checkpoint in the folder that is moved aside is refused, by whatever links it is named"],
       says=r"lies in the folder that is moved aside")
 
@@ -416,7 +416,7 @@ fault("what a node says of itself makes its checkpoint of the Trainer's another 
       says=r"== first")
 
 fault("a checkpoint that moves aside is known by its plain path alone",
-      "launcher/front/output_stage.cpp", "fs::is_symlink(next, error) && ++links <= kMostLinks;", "fs::is_symlink(next, error) && ++links > kMostLinks;",
+      "launcher/front/moved_inputs.cpp", "fs::is_symlink(next, error) && ++links <= kMostLinks;", "fs::is_symlink(next, error) && ++links > kMostLinks;",
       tests=["front: a checkpoint in the folder that is moved aside is refused, by whatever links it is named"],
       says=r"lies in the folder")
 

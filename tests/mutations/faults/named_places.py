@@ -85,7 +85,7 @@ fault("a link that runs lie behind is moved aside, and not what it leads to",
       says=r"moved == |is_symlink")
 
 fault("what a link to the output folder hides is moved from under the run",
-      "launcher/front/output_stage.cpp", "fs::path place = fs::weakly_canonical(folder, error);", "fs::path place = fs::weakly_canonical(folder.parent_path(), error) / folder.filename();",
+      "launcher/front/moved_inputs.cpp", "fs::path place = fs::weakly_canonical(folder, error);", "fs::path place = fs::weakly_canonical(folder.parent_path(), error) / folder.filename();",
       tests=["front: a checkpoint in the folder that is moved aside is refused, by whatever links it is named"],
       says=r"lies in the folder that is moved aside")
 

@@ -84,7 +84,7 @@ fault("the form of checkpoints that an Accelerate file repeats counts as somebod
       says=r"repeated\.state_dict_filled_in")
 
 fault("what is moved aside is told by a flag that nobody gave, or by none",
-      "launcher/front/output_stage.cpp", "const std::string given = given_instead(flag, inputs.parsed);", "const std::string given = flag;",
+      "launcher/front/moved_inputs.cpp", "const std::string given = given_instead(flag, inputs.parsed);", "const std::string given = flag;",
       tests=["front: what a run reads of the folder that is moved aside is told by the flag that was given, and by its place"],
       says=r"train_dir")
 
