@@ -228,6 +228,23 @@ TEST_CASE("keys that are repeated for each head of queries count on a GPU where 
   CHECK(saved("4cores-64GiB", {}) == blocks * tokens * (queries - keys) * 3 * 4);
 }
 
+TEST_CASE("keys that are repeated beside the mask of a window count for the blocks that have one") {
+  const auto activations = [](const std::string& heads, const std::string& window) {
+    Case run = on("1xH100-80GB", {"--bf16"});
+    enlarge(run, "mistral",
+            "hidden_size=64,intermediate_size=64,num_hidden_layers=2,num_attention_heads=8,head_dim=8,"
+            "max_position_embeddings=64,vocab_size=100,num_key_value_heads=" +
+                heads + ",sliding_window=" + window);
+    return run.plan().memory_per_rank.activations;
+  };
+  const auto of_window = [&](const std::string& heads) {
+    return activations(heads, "16") - activations(heads, "64");
+  };
+  const int64_t tokens = 8 * 64, repeated = 2 * (64 - 16), blocks = 3, mask = 64 * 64 * 2;
+  CHECK(of_window("8") == mask);
+  CHECK(of_window("2") == mask + blocks * tokens * repeated * 2);
+}
+
 TEST_CASE("a mask that the blocks of a decoder share counts once on a GPU, and for each window") {
   const auto activations = [](const std::string& machines, const std::string& overrides) {
     Case run = on(machines, {"--bf16"});

@@ -175,7 +175,7 @@ class Architecture {
   virtual int64_t max_positions() const = 0;  // 0: no limit
   // Whether each position has an embedding of its own, so that max_positions() cannot be passed.
   virtual bool learned_positions() const = 0;
-  // Of decoders whose tokens see those before them: the windows that their blocks have, each once; unset: all. Empty: no decoder.
+  // Of decoders whose tokens see those before them: the window of each block; unset: all. Empty: no decoder.
   virtual std::vector<std::optional<int64_t>> causal_windows() const { return {}; }
   virtual int64_t hidden_size() const = 0;
   virtual int64_t layers() const = 0;

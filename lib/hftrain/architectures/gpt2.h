@@ -24,7 +24,9 @@ class Gpt2Architecture final : public FamilyArchitecture {
   int64_t vocab_size() const override { return config_.vocab_size; }
   int64_t max_positions() const override { return config_.n_positions; }
   bool learned_positions() const override { return true; }
-  std::vector<std::optional<int64_t>> causal_windows() const override { return {std::nullopt}; }
+  std::vector<std::optional<int64_t>> causal_windows() const override {
+    return std::vector<std::optional<int64_t>>(static_cast<size_t>(layers()));
+  }
   int64_t hidden_size() const override { return config_.n_embd; }
   int64_t layers() const override { return config_.n_layer; }
   ActivationFootprint activations() const override;

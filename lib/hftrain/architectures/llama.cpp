@@ -158,13 +158,6 @@ Json LlamaArchitecture::config_json() const {
   return json;
 }
 
-std::vector<std::optional<int64_t>> LlamaArchitecture::causal_windows() const {
-  std::vector<std::optional<int64_t>> windows = config_.sliding_window;
-  std::ranges::sort(windows);
-  windows.erase(std::ranges::unique(windows).begin(), windows.end());
-  return windows;
-}
-
 ActivationFootprint LlamaArchitecture::activations() const {
   const int64_t width = config_.hidden_size;
   const int64_t queries = config_.num_attention_heads * config_.head_dim;

@@ -37,7 +37,7 @@ class LlamaArchitecture final : public FamilyArchitecture {
   int64_t vocab_size() const override { return config_.vocab_size; }
   int64_t max_positions() const override { return config_.max_position_embeddings; }
   bool learned_positions() const override { return false; }
-  std::vector<std::optional<int64_t>> causal_windows() const override;
+  std::vector<std::optional<int64_t>> causal_windows() const override { return config_.sliding_window; }
   int64_t hidden_size() const override { return config_.hidden_size; }
   int64_t layers() const override { return config_.num_hidden_layers; }
   ActivationFootprint activations() const override;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <set>
 
 #include "hftrain/base/text.h"
 #include "hftrain/generation/generation_config.h"
@@ -88,15 +89,31 @@ int64_t widened_bytes(const architectures::ActivationFootprint& block, int64_t o
   return own * of_own + (block.cross > 0 ? input * block.encoded * more : 0);
 }
 
-// What a block of a stack keeps; `input`: the tokens that a decoder attends to.
+using Windows = std::vector<std::optional<int64_t>>;
+
+bool is_cut(const std::optional<int64_t>& window, const StackTokens& tokens) {
+  return window && *window < tokens.row;
+}
+
+// Keys that a GPU's kernels need once for each head of queries, per token: in float32, or beside a mask. Of blocks of which some
+// have a window, the mean.
+int64_t repeated_numbers(const architectures::ActivationFootprint& block, const StackTokens& own,
+                         const RunPlan& plan, const Windows& windows) {
+  const bool all = bytes_of(plan.precision.compute) == kFullPrecision || !plan.data.has_rows_of_one_length();
+  if (all || windows.empty()) return all ? block.repeated : 0;
+  const auto cut = std::ranges::count_if(windows, [&](const auto& window) { return is_cut(window, own); });
+  return block.repeated * cut / static_cast<int64_t>(windows.size());
+}
+
+// What a block of a stack keeps; `input`: the tokens that a decoder attends to; `windows`: Architecture::causal_windows().
 int64_t block_bytes(const architectures::BlockStack& stack, const StackTokens& own, const StackTokens& input,
-                    const RunPlan& plan, bool wide) {
+                    const RunPlan& plan, const Windows& windows, bool wide) {
   const bool cpu = !on_gpu(plan.ranks);
   const int64_t item = bytes_of(plan.precision.compute), weight = cpu ? kFullPrecision : item;
   architectures::ActivationFootprint block = stack.block;
   if (cpu && block.dropped > 0) block.square = block.dropped;
   if (!cpu) block.cross = 0;
-  if (!cpu && (item == kFullPrecision || !plan.data.has_rows_of_one_length())) block.linear += block.repeated;
+  if (!cpu) block.linear += repeated_numbers(block, own, plan, windows);
   return own.all * (block.linear * item + (block.square * own.row + block.cross * input.row) * weight) +
          input.all * block.encoded * item + (cpu ? widened_bytes(block, own.all, input.all, item, wide) : 0);
 }
@@ -142,11 +159,12 @@ int64_t mask_bytes(const architectures::Architecture& architecture, const RunPla
   const bool answers = architecture.head() == architectures::Head::kQuestionAnswering;
   const bool padded = !plan.data.padding.columns.empty() && (plan.data.padding.on_left || answers);
   const int64_t kept = (input.row + 7) / 8 * 8 * bytes_of(plan.precision.compute);
+  const Windows all = architecture.causal_windows();
   int64_t bytes = 0;
-  for (const std::optional<int64_t>& window : architecture.causal_windows()) {
+  for (const std::optional<int64_t>& window : std::set(all.begin(), all.end())) {
     if (padded)
       bytes += input.all * kept;
-    else if (window && *window < input.row)
+    else if (is_cut(window, input))
       bytes += input.row * kept;
   }
   return bytes;
@@ -162,11 +180,12 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
   const int64_t width = architecture.hidden_size(), item = bytes_of(plan.precision.compute);
   // Backward goes through one block at a time, with gradients of what it keeps.
   int64_t blocks = 0, ends = 0, backward = 0;
+  const Windows windows = architecture.causal_windows();
   const StackTokens* last = &input;
   for (architectures::BlockStack stack : architecture.stacks()) {
     stack.block.linear += adapter_numbers(architecture);
     last = stack.decodes ? &target : &input;
-    const int64_t one_block = block_bytes(stack, *last, input, plan, wide);
+    const int64_t one_block = block_bytes(stack, *last, input, plan, windows, wide);
     blocks += stack_bytes(stack, *last, one_block, width, plan);
     backward = std::max(backward, one_block);
     if (!stack.goes_on) ends += 2 * last->all * width * item;

@@ -61,3 +61,8 @@ fault("a label beyond the outputs is left to a device's kernel",
       "static_cast<void>(seen);",
       tests=["models: a label that a device would stumble over is told by the host"],
       says=r"label 3 is out of range")
+
+fault("keys that are repeated beside a window's mask are not counted",
+      "lib/hftrain/plan/budget.cpp", "return block.repeated * cut / static_cast<int64_t>(windows.size());", "return cut * 0;",
+      tests=["plan: keys that are repeated beside the mask of a window count for the blocks that have one"],
+      says=r"of_window")
