@@ -10,6 +10,10 @@
 
 namespace hftrain::trainer {
 
+inline std::string trainer_state_path(const std::string& checkpoint) {
+  return checkpoint + "/trainer_state.json";
+}
+
 // `environment`: of this rank, where a search says which of its trials this is.
 std::string trainer_state_text(const plan::RunPlan& plan, const State& state,
                                const reporting::LogHistory& history, const Control& control,

@@ -17,7 +17,7 @@ fault("losses that are no numbers are filtered whatever is asked",
       tests=["runs: flags of runs: losses that are no numbers are logged as asked"], says=r"FAILED: as they are")
 
 fault("states of callbacks come back unasked",
-      "lib/hftrain/trainer/trainer.cpp", 'if (plan_.saving.restore_callbacks) restore_callbacks(saved.training_state.at("callbacks"));',
+      "lib/hftrain/trainer/resuming.cpp", 'if (plan_.saving.restore_callbacks) restore_callbacks(saved.training_state.at("callbacks"));',
       'restore_callbacks(saved.training_state.at("callbacks"));',
       tests=["runs: flags of runs: callbacks go on where that is asked"], says=r"FAILED: the updates after which runs ended")
 
@@ -38,7 +38,7 @@ fault("early stopping counts anew where a rank was lost",
       tests=["runs: going on: early stopping counts on where a rank was lost"], says=r"it stops where an undisturbed run does")
 
 fault("a run that ends before its epochs says nothing",
-      "lib/hftrain/trainer/trainer.cpp", "if (end + in_epochs(1) > steps.num_train_epochs) return;", "if (end + in_epochs(1) > 0) return;",
+      "lib/hftrain/trainer/resuming.cpp", "if (end + in_epochs(1) > steps.num_train_epochs) return;", "if (end + in_epochs(1) > 0) return;",
       tests=["runs: going on: larger batches that end a run early are told"], says=r"larger batches")
 
 fault("a flag that means 0 by null is none on the command line",

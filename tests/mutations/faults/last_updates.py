@@ -39,7 +39,7 @@ fault("a trial does not know that it is one",
       says=r"is_hyper_param_search")
 
 fault("ranks whose random numbers nobody saved begin them anew in silence",
-      "lib/hftrain/trainer/trainer.cpp", "if (last < 0 || !speaks()) return;", "if (last < communicator_.world_size() || !speaks()) return;",
+      "lib/hftrain/trainer/resuming.cpp", "if (last < 0 || !speaks()) return;", "if (last < communicator_.world_size() || !speaks()) return;",
       tests=["trainer: ranks whose random numbers a checkpoint does not have are told"],
       says=r"speaks")
 

@@ -35,7 +35,7 @@ fault("offloaded master weights are the leaf's memory",
       says=r"same_memory\(apart\.local_shard")
 
 fault("a run that goes on draws other random numbers",
-      "lib/hftrain/trainer/trainer.cpp", "if (saved) {", "if (state.cpu.empty()) {",
+      "lib/hftrain/trainer/resuming.cpp", "if (saved) {", "if (state.cpu.empty()) {",
       tests=["runs: a resumed run gives the same bits"],
       says=r"other losses were logged|differs|ended with")
 
