@@ -468,6 +468,9 @@ TEST_CASE("the weight_decay of optim_args is that of the run") {
     const Words words = {"--optim", optimizer, "--optim_args", "weight_decay=0.1"};
     CHECK(parse(words).arguments.optimizer.weight_decay == 0.1);
     CHECK(parse(words).origins.of("weight_decay") == "--optim_args");
+    CHECK(contains(notes(parse(words)), "the Trainer passes over it"));
+    CHECK_FALSE(contains(notes(parse({words[0], words[1], words[2], words[3], "--weight_decay", "0.1"})),
+                         "the Trainer passes over it"));
     CHECK(mistakes({words[0], words[1], words[2], words[3], "--weight_decay", "0.1"}).empty());
     CHECK(contains(mistakes({words[0], words[1], words[2], words[3], "--weight_decay", "0.2"}),
                    "say two different things"));

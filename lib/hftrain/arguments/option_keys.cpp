@@ -295,6 +295,12 @@ void take_weight_decay(const Json& options, ParseOutcome& outcome, Diagnostics& 
   }
   decay = written;
   outcome.origins.set("weight_decay", outcome.origins.of("optim_args"));
+  outcome.notes.push_back(
+      {.severity = Diagnostic::Severity::kNote,
+       .what = "weight_decay " + to_yaml(written) + " of optim_args acts as --weight_decay",
+       .where = outcome.origins.describe("optim_args"),
+       .why = "the Trainer passes over it: its parameter groups have a decay of their own",
+       .hint = "--weight_decay, and nothing in optim_args, where its numbers are wanted"});
 }
 
 }  // namespace

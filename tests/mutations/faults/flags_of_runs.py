@@ -44,3 +44,8 @@ fault("a run that ends before its epochs says nothing",
 fault("a flag that means 0 by null is none on the command line",
       "lib/hftrain/arguments/value.cpp", "flag.slot.optional || !flag.null_is.empty();", "flag.slot.optional;",
       tests=["arguments: null unsets what can be unset"], says=r"max_grad_norm")
+
+fault("nobody is told that a weight decay of optim_args is the Trainer's no-op",
+      "lib/hftrain/arguments/option_keys.cpp", '"the Trainer passes over it: its parameter groups have a decay of their own"', '""',
+      tests=["arguments: the weight_decay of optim_args is that of the run"],
+      says=r"passes over it")
