@@ -78,6 +78,14 @@ def gradients_are_reduced_in_every_micro_batch(fixture, folder):
             expect(yaml.ranks[0]["bytes_sent"] == sent[1] and yaml.losses == each.losses, "YAML says it too", yaml.said)
 
 
+def a_static_graph_goes_with_accumulation(fixture, folder):
+    for name, steps in (("one", 1), ("two", 2)):
+        runs = [fixture.run(folder, f"{name}-{static}", "--gradient_accumulation_steps", steps, "--max_steps", 4, "--ddp_static_graph", static, ranks=2) for static in ("false", "true")]
+        expect(near(runs[1].losses, runs[0].losses), f"{steps} micro-batches: losses of the run without it", [done.losses for done in runs])
+        told = "the graph is walked at every update" in runs[1].said
+        expect(told == (steps > 1), "it is said where the graph is walked", runs[1].said)
+
+
 def an_order_may_be_drawn_from_the_random_numbers_of_the_run(fixture, folder):
     epochs = ["--max_train_samples", 8, "--max_steps", 10, "--per_device_train_batch_size", 2]
     drawn = ["--accelerator_config", '{"use_seedable_sampler": false}']
@@ -286,7 +294,7 @@ def a_record_behind_an_evaluation_has_the_rate_that_was_used(fixture, folder):
         expect("- optimizer: sgd with momentum=0.5\n" in file.read(), "the card has its options and no betas", done.output)
 
 
-SCENARIOS = [a_record_behind_an_evaluation_has_the_rate_that_was_used, every_optimizer_trains_by_its_own_rule, every_schedule_has_rates_of_its_own, an_older_release_has_its_defaults_and_habits, rank_0_reads_for_all, gradients_are_reduced_in_every_micro_batch, an_order_may_be_drawn_from_the_random_numbers_of_the_run,
+SCENARIOS = [a_record_behind_an_evaluation_has_the_rate_that_was_used, every_optimizer_trains_by_its_own_rule, every_schedule_has_rates_of_its_own, an_older_release_has_its_defaults_and_habits, rank_0_reads_for_all, gradients_are_reduced_in_every_micro_batch, a_static_graph_goes_with_accumulation, an_order_may_be_drawn_from_the_random_numbers_of_the_run,
              memory_goes_back_when_asked, the_first_module_that_overflows_is_named, ignored_modules_are_not_sharded,
              saved_inputs_are_said_to_be_on_the_host_already, traces_of_updates_are_written]
 

@@ -207,6 +207,9 @@ TEST_CASE("what a rule has filled in is known as such, not by the words of its o
 TEST_CASE("an old and a new name that disagree are an error, except where the old one wins") {
   CHECK(contains(mistakes({"--warmup_steps", "10", "--warmup_ratio", "0.1"}),
                  "--warmup_steps and --warmup_ratio say two different things"));
+  const std::string secrets = mistakes({"--hub_token", "hf_one", "--push_to_hub_token", "hf_two"});
+  CHECK(contains(secrets, "--hub_token and --push_to_hub_token say two different things"));
+  CHECK_FALSE(contains(secrets, "hf_one"));
   CHECK(mistakes({"--warmup_steps", "0.1", "--warmup_ratio", "0.1"}).empty());
   CHECK(parse({"--per_device_train_batch_size", "2", "--per_gpu_train_batch_size", "4"})
             .arguments.batch.per_device_train_batch_size == 4);
@@ -417,7 +420,7 @@ TEST_CASE("arguments.yaml of a run shows command line, facts and origins") {
       arguments_yaml(parse({"--seed", "3"}), Words{"hftrain", "--run_name", "a b"}, {{"version", "0.1"}});
   CHECK(text.rfind("# command line: hftrain --run_name 'a b'\n# version: 0.1\n\n# Output\n", 0) == 0);
   CHECK(contains(text, "seed: 3                                         # --seed\n"));
-  CHECK(contains(text, "learning_rate: 5e-05                            # default\n"));
+  CHECK(contains(text, "learning_rate: 5.0e-05                          # default\n"));
 }
 
 TEST_CASE("beside a plug-in, which may describe a task, every name of a task is taken") {

@@ -420,6 +420,10 @@ TEST_CASE("options of schedules are checked against the schedule") {
   CHECK(contains(mistakes({"--eval_strategy", "epoch", "--lr_scheduler_type", "greedy",
                            "--lr_scheduler_kwargs", "{\"verbose\": true}"}),
                  "key 'verbose' is not supported"));
+  // Another rule compares min_lr, which stays as it was written beside a mistake.
+  CHECK(contains(mistakes({"--eval_strategy", "epoch", "--lr_scheduler_type", "greedy",
+                           "--lr_scheduler_kwargs", "{\"min_lr\": \"1e-4\", \"nope\": 1}"}),
+                 "unknown key 'nope'"));
 }
 
 TEST_CASE("an option of activation checkpointing that nobody knows is refused") {
@@ -460,6 +464,11 @@ TEST_CASE("translation_xx_to_yy is a translation, whose languages hold where non
   CHECK(given.arguments.data.target_lang == "ro");
   for (const char* word : {"translation_", "translation_en", "translation_en_to_", "translation__to_ro"})
     CHECK(contains(mistakes({"--task", word}), "--task"));
+}
+
+TEST_CASE("noise of NEFTune has no size below nothing") {
+  CHECK(contains(mistakes({"--neftune_noise_alpha", "-1"}), "neftune_noise_alpha: '-1' is not a number"));
+  CHECK(mistakes({"--neftune_noise_alpha", "0"}).empty());
 }
 
 TEST_CASE("the weight_decay of optim_args is that of the run") {

@@ -37,6 +37,7 @@ CASES = {
     # Two epochs of a small text, with groups that are cut short, and evaluations whose last round is.
     "gpt2-two-ranks-evaluated": ("tiny-gpt2", 2, dict(per_device_train_batch_size=4, gradient_accumulation_steps=3, num_train_epochs=2,
                                                       eval_strategy="steps", eval_steps=5, per_device_eval_batch_size=3)),
+    "gpt2-two-ranks-drawn-order": ("tiny-gpt2", 2, dict(per_device_train_batch_size=8, num_train_epochs=3, accelerator_config={"use_seedable_sampler": False})),
 }
 
 
@@ -52,7 +53,7 @@ def peer(folder, model, text, ranks, arguments, exact_norm, evaluated):
 
 def ours(folder, model, text, ranks, arguments, evaluated):
     out = os.path.join(folder, "ours")
-    flags = [part for k, v in arguments.items() for part in ((f"--{k}",) if v is True else (f"--{k}", str(v)))]
+    flags = [part for k, v in arguments.items() for part in ((f"--{k}",) if v is True else (f"--{k}", json.dumps(v) if isinstance(v, dict) else str(v)))]
     flags += ["--validation_file", evaluated] if evaluated else []
     fixtures.run([fixtures.HFTRAIN, "--model_name_or_path", model, "--train_file", text, "--block_size", "128",
                   "--output_dir", out, "--use_cpu", "--nproc_per_node", str(ranks), "--do_train"] + flags)

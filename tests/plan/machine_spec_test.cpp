@@ -245,6 +245,23 @@ TEST_CASE("keys that are repeated beside the mask of a window count for the bloc
   CHECK(of_window("2") == mask + blocks * tokens * repeated * 2);
 }
 
+TEST_CASE("beside an older release it is told that norms do not decay as they did") {
+  const auto told = [](const std::string& family, const std::string& release, const std::string& decay) {
+    Case run = on("4cores-64GiB", {"--hf_compat", release, "--weight_decay", decay, "--output_dir", "out"});
+    enlarge(run, family,
+            "hidden_size=64,intermediate_size=64,num_hidden_layers=1,num_attention_heads=8,num_key_value_"
+            "heads=8,max_position_"
+            "embeddings=64,"
+            "vocab_size=100");
+    return contains(run.notes(), "norms do not decay, as in transformers 4.49");
+  };
+  CHECK(told("mistral", "4.48", "0.1"));
+  CHECK(told("qwen2", "4.46.3", "0.1"));
+  CHECK_FALSE(told("mistral", "4.49", "0.1"));
+  CHECK_FALSE(told("mistral", "4.48", "0"));
+  CHECK_FALSE(told("llama", "4.48", "0.1"));
+}
+
 TEST_CASE("a mask that the blocks of a decoder share counts once on a GPU, and for each window") {
   const auto activations = [](const std::string& machines, const std::string& overrides) {
     Case run = on(machines, {"--bf16"});

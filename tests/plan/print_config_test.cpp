@@ -295,7 +295,7 @@ TEST_CASE("a default that says more than silence is printed as a comment until s
   // It follows the folder that is named when this is read back.
   CHECK(contains(arguments::print_config(Case({"--hf_compat", "4.57"}).parsed, "full"),
                  "\n# run_name: trainer_output\n"));
-  CHECK(contains(silent, "\nlearning_rate: 5e-05\n"));
+  CHECK(contains(silent, "\nlearning_rate: 5.0e-05\n"));
   const Case said({"--use_liger_kernel", "false"});
   CHECK(contains(arguments::print_config(said.parsed, "full"), "\nuse_liger_kernel: false\n"));
   CHECK(contains(arguments::print_config(said.parsed, "minimal"), "\nuse_liger_kernel: false\n"));

@@ -259,11 +259,13 @@ class Merger {
   }
 
   void conflict(const Flag& flag, const Candidate& named, const Candidate& renamed) {
-    problems_.push_back({.what = fmt::format("{} and {} say two different things", named.raw->spelling,
-                                             renamed.raw->spelling),
-                         .where = places_of(*named.raw, *renamed.raw),
-                         .why = fmt::format("{} against {}", to_yaml(named.value), to_yaml(renamed.value)),
-                         .hint = named.old != nullptr ? "keep one of them" : "keep " + option(flag)});
+    problems_.push_back(
+        {.what =
+             fmt::format("{} and {} say two different things", named.raw->spelling, renamed.raw->spelling),
+         .where = places_of(*named.raw, *renamed.raw),
+         .why = flag.secret ? "they are secrets, and not shown"
+                            : fmt::format("{} against {}", to_yaml(named.value), to_yaml(renamed.value)),
+         .hint = named.old != nullptr ? "keep one of them" : "keep " + option(flag)});
   }
 
   // Whether this build does what is asked. Defaults are always fine.

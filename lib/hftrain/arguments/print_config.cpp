@@ -71,7 +71,7 @@ std::vector<Entry> entries_of(const ParseOutcome& outcome, const Flag& flag) {
 }
 
 std::string line(const ParseOutcome& outcome, const Entry& entry, bool with_origin) {
-  std::string text = entry.name + ": " + to_yaml(entry.value);
+  std::string text = entry.name + ": " + to_yaml_of_file(entry.value);
   if (with_origin) {
     text.resize(std::max(text.size() + 1, kOriginColumn), ' ');
     std::string origin = outcome.origins.of(entry.name);
@@ -111,7 +111,7 @@ std::string environment_lines(const ParseOutcome& outcome) {
     const std::string shown = masked(name, value);
     std::string& lines = shown == value ? text : secrets;
     if (shown != value) lines += "  # not shown, and taken from the environment:";
-    lines += "  " + to_yaml(name) + ": " + to_yaml(shown) + '\n';
+    lines += "  " + to_yaml_of_file(name) + ": " + to_yaml_of_file(shown) + '\n';
   }
   if (!text.empty()) text.insert(0, "env:\n");
   return text + secrets;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <regex>
 
 #include "hftrain/arguments/task_words.h"
 #include "hftrain/base/expanded_path.h"
@@ -208,6 +209,42 @@ bool needs_quotes(const std::string& text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; });
 }
 
+// Text without quotes that YAML 1.1 takes for a number in base 60, 16, 8 or 2, one with underscores, or a date.
+bool is_more_in_yaml_1_1(const std::string& text) {
+  static const std::regex kMore(
+      "[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+([.][0-9_]*)?|[-+]?0x[0-9a-fA-F_]+|[-+]?0b[01_]+|[-+]?[0-9][0-9_]*([.]"
+      "[0-9_]*)?([eE][-+][0-9]+)?|"
+      "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \\t].*)?");
+  return std::regex_match(text, kMore);
+}
+
+enum class Reader { kPerson, kYaml11 };
+
+std::string written(const Json& value, Reader reader) {
+  const bool older = reader == Reader::kYaml11;
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    return needs_quotes(text) || (older && is_more_in_yaml_1_1(text))
+               ? value.dump(-1, ' ', false, Json::error_handler_t::replace)
+               : text;
+  }
+  if (!value.is_structured()) {
+    std::string text = value.dump();  // 5e-05 is text in YAML 1.1
+    const size_t exponent = text.find('e');
+    const bool dotted = text.find('.') != std::string::npos;
+    if (older && value.is_number_float() && exponent != std::string::npos && !dotted)
+      text.insert(exponent, ".0");
+    return text;
+  }
+  std::string text;
+  for (auto item = value.begin(); item != value.end(); ++item) {
+    if (!text.empty()) text += ", ";
+    if (value.is_object()) text += written(item.key(), reader) + ": ";
+    text += written(*item, reader);
+  }
+  return value.is_object() ? '{' + text + '}' : '[' + text + ']';
+}
+
 // What import/ will read: a mapping, its JSON text, or the name of its file.
 Result<Json> as_written(const Flag& flag, const Json& written, const std::string& home) {
   if (!written.is_string()) return written.is_object() ? Result<Json>(written) : not_a(written, "a mapping");
@@ -219,18 +256,11 @@ Result<Json> as_written(const Flag& flag, const Json& written, const std::string
 }  // namespace
 
 std::string to_yaml(const Json& value) {
-  if (value.is_string()) {
-    const auto& text = value.get_ref<const std::string&>();
-    return needs_quotes(text) ? value.dump(-1, ' ', false, Json::error_handler_t::replace) : text;
-  }
-  if (!value.is_structured()) return value.dump();
-  std::string text;
-  for (auto item = value.begin(); item != value.end(); ++item) {
-    if (!text.empty()) text += ", ";
-    if (value.is_object()) text += to_yaml(item.key()) + ": ";
-    text += to_yaml(*item);
-  }
-  return value.is_object() ? '{' + text + '}' : '[' + text + ']';
+  return written(value, Reader::kPerson);
+}
+
+std::string to_yaml_of_file(const Json& value) {
+  return written(value, Reader::kYaml11);
 }
 
 Result<Json> convert_mapping(std::span<const Key> keys, const Json& written, const std::string& pointer) {

@@ -37,5 +37,8 @@ Json neutral_value(Type type, std::string_view text);
 
 // The value as a user would write it in YAML, on one line.
 std::string to_yaml(const Json& value);
+// The same for a file that readers of YAML 1.1 (PyYAML) may open: numbers and text that they would take for something else are
+// written so that they do not.
+std::string to_yaml_of_file(const Json& value);
 
 }  // namespace hftrain::arguments

@@ -182,7 +182,7 @@ int64_t part_bytes(const std::vector<UnitNumbers>& order, const StrategyPlan& st
 
 // Stage 1 reduces them behind the last micro-batch of an update, where it is not told to reduce those of each.
 bool keeps_whole_gradients(const RunPlan& plan) {
-  return plan.strategy.stage == 1 && plan.batch.accumulation_steps > 1 && !plan.batch.sync_each_batch;
+  return plan.strategy.stage == 1 && plan.batch.reduces_last_alone();
 }
 
 // Numbers of a part as pinned host memory holds them: LibTorch's allocator of it gives every block a power of two of bytes and

@@ -9,6 +9,7 @@
 #include "hftrain/plan/expected_time.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/rank_memory.h"
+#include "hftrain/plan/release_habits.h"
 #include "hftrain/plan/requested_threads.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/special_tokens.h"
@@ -147,6 +148,19 @@ void note_learning_rate(const ResolveInput& input, const RunPlan& plan, std::vec
   text << "learning_rate is " << plan.optimizer.learning_rate
        << ", the Trainer's default; TRL's SFTConfig has " << peers;
   notes.push_back(note(text.str()));
+}
+
+// Here no norm decays. Of the families those of which transformers 4.48 had not listed the norm.
+void note_norms(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const std::string family = running_architecture(input)->model_type();
+  const bool unlisted = family == "mistral" || family == "qwen2" || family == "gemma";
+  if (!unlisted || !ReleaseHabits{plan.release}.decays_unlisted_norms() || !plan.do_train ||
+      plan.optimizer.weight_decay == 0)
+    return;
+  notes.push_back({Diagnostic::Severity::kWarning, "norms do not decay, as in transformers 4.49 and later",
+                   input.parsed.origins.describe("hf_compat"),
+                   "before, weight_decay was applied to the RMSNorms of " + family + ", too",
+                   "--weight_decay 0 where the numbers of that release are wanted"});
 }
 
 // Of token files that others made, and of a tokenizer with more tokens than the model has.
@@ -327,6 +341,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   note_end_of_text(input, notes);
   note_length(input, plan, notes);
   note_learning_rate(input, plan, notes);
+  note_norms(input, plan, notes);
   note_labels(input, plan, notes);
   note_label_smoothing(input, plan, notes);
   note_padded_samples(input, plan, notes);

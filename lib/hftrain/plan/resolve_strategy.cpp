@@ -290,6 +290,14 @@ std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan&
         where(asked.strategy.origin), "a shard group is a node unless a size is given, and there is one node",
         "--parallelism_config '{\"dp_replicate_size\": N}' for N replicas");
   }
+  if (strategy.name == "ddp" && plan.ranks.world_size > 1 && strategy.static_graph.value_or(false) &&
+      plan.batch.reduces_last_alone()) {
+    add(Severity::kNote, "the graph is walked at every update, in spite of ddp_static_graph",
+        input.parsed.origins.describe("ddp_static_graph"),
+        "DDP's static graph does not go with micro-batches that reduce no gradients; the Trainer ends with "
+        "an error",
+        "--ddp_find_unused_parameters false where every parameter is used");
+  }
   if (!strategy.sharded()) return notes;
   for (const char* flag : {"ddp_find_unused_parameters", "ddp_bucket_cap_mb", "ddp_static_graph"}) {
     if (!input.parsed.origins.is_given(flag) || !input.parsed.origins.is_chosen(flag)) continue;

@@ -218,6 +218,9 @@ struct BatchPlan {
   bool average_tokens_across_devices = true;
   bool sync_each_batch =
       false;  // gradients are reduced in every micro-batch, not in the last of an update alone
+
+  // Of an update; the others keep their gradients to themselves.
+  bool reduces_last_alone() const { return accumulation_steps > 1 && !sync_each_batch; }
 };
 
 // Of a stream: sys.maxsize, as the Trainer has it.

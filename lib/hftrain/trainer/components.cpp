@@ -77,6 +77,20 @@ std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device 
                              options);
 }
 
+namespace {
+
+// A static graph counts the gradients of its first pass, and c10d takes for the same pass what reduces nothing: of updates of
+// several micro-batches none but the first would be reduced. There the graph is walked at each of them.
+plan::StrategyPlan with_graph_of_updates(const plan::RunPlan& plan) {
+  plan::StrategyPlan strategy = plan.strategy;
+  if (!plan.batch.reduces_last_alone()) return strategy;
+  if (strategy.static_graph.value_or(false)) strategy.find_unused_parameters = true;
+  strategy.static_graph.reset();
+  return strategy;
+}
+
+}  // namespace
+
 std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,
                                                   comm::Communicator& communicator,
                                                   parallel::OptimizerMaker make_optimizer) {
@@ -93,8 +107,8 @@ std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, con
         plan.strategy, parameter_list(plan, model), model.units(), model.options().compute_dtype, make,
         communicator, parallel::make_host_copies(model.options().device));
   }
-  return std::make_unique<parallel::ReplicatedStrategy>(plan.strategy, parameter_list(plan, model), make,
-                                                        communicator);
+  return std::make_unique<parallel::ReplicatedStrategy>(with_graph_of_updates(plan),
+                                                        parameter_list(plan, model), make, communicator);
 }
 
 std::unique_ptr<nn::UnitRunner> make_checkpointing(const plan::RunPlan& plan, parallel::Strategy& strategy) {

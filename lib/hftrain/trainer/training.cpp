@@ -151,7 +151,9 @@ void Trainer::draw_order() {
 
 std::optional<data::DrawnOrder> Trainer::drawn_order() const {
   if (plan_.data.seedable_sampler || !state_.order_seed) return std::nullopt;
-  return data::DrawnOrder{*state_.order_seed, state_.position.epoch - state_.order_epoch};
+  // RandomSampler draws another permutation at the end of each pass, and takes nothing of it.
+  constexpr int64_t kOfPass = 2;
+  return data::DrawnOrder{*state_.order_seed, kOfPass * (state_.position.epoch - state_.order_epoch)};
 }
 
 std::unique_ptr<BatchSource> Trainer::open_training_data() {

@@ -49,3 +49,39 @@ fault("nobody is told that a weight decay of optim_args is the Trainer's no-op",
       "lib/hftrain/arguments/option_keys.cpp", '"the Trainer passes over it: its parameter groups have a decay of their own"', '""',
       tests=["arguments: the weight_decay of optim_args is that of the run"],
       says=r"passes over it")
+
+fault("a static graph's updates of several micro-batches are reduced once",
+      "lib/hftrain/trainer/components.cpp", "if (!plan.batch.reduces_last_alone()) return strategy;", "if (!plan.batch.sync_each_batch) return strategy;",
+      tests=["runs: loop options: a static graph goes with accumulation"],
+      says=r"losses of the run without it")
+
+fault("a rule takes a text beside a mistake for a number",
+      "lib/hftrain/arguments/rules/training_rules.cpp", '"greedy" && least.is_number() &&', '"greedy" &&',
+      tests=["arguments: options of schedules are checked against the schedule"],
+      says=r"nope|type_error")
+
+fault("two names of one secret show it where they differ",
+      "lib/hftrain/arguments/merge.cpp", 'flag.secret ? "they are secrets, and not shown"', 'flag.secret && named.value == renamed.value ? "they are secrets, and not shown"',
+      tests=["arguments: an old and a new name that disagree are an error, except where the old one wins"],
+      says=r"hf_one")
+
+fault("files say what YAML 1.1 reads as another number",
+      "lib/hftrain/arguments/value.cpp", "(older && is_more_in_yaml_1_1(text))", "(older && is_more_in_yaml_1_1(text) && text.empty())",
+      tests=["arguments: what is written to a file is read alike by YAML 1.1"],
+      says=r"to_yaml_of_file")
+
+fault("ranks that share a generator take every permutation of it",
+      "lib/hftrain/trainer/training.cpp", "constexpr int64_t kOfPass = 2;", "constexpr int64_t kOfPass = 1;",
+      tests=["parity: two ranks over three epochs take the order that the Trainer draws"],
+      says=r"worst relative difference")
+
+fault("nobody is told that norms do not decay as an older release had it",
+      "lib/hftrain/plan/resolve.cpp", "  note_norms(input, plan, notes);\n", "  if (notes.size() > 99999) note_norms(input, plan, notes);\n",
+      tests=["plan: beside an older release it is told that norms do not decay as they did"],
+      says=r"told\(")
+
+fault("noise below nothing is left to LibTorch",
+      "lib/hftrain/arguments/flags/optimizer_flags.cpp", """hidden size).",
+       .range = at_least(0)},""", """hidden size)."},""",
+      tests=["arguments: noise of NEFTune has no size below nothing"],
+      says=r"neftune")

@@ -151,8 +151,9 @@ const Rule kTrainingRules[] = {
      {"lr_scheduler_type", "learning_rate"},
      [](Outcome o) {
        const Json options = o.arguments.schedule.lr_scheduler_kwargs.value_or(Json::object());
-       return o.arguments.schedule.lr_scheduler_type == "greedy" &&
-              options.value("min_lr", 1e-3) > o.arguments.optimizer.learning_rate;
+       const Json least = options.value("min_lr", Json(1e-3));  // a text where a mistake was told
+       return o.arguments.schedule.lr_scheduler_type == "greedy" && least.is_number() &&
+              least > o.arguments.optimizer.learning_rate;
      },
      "the schedule greedy will never lower learning_rate {learning_rate}",
      "its min_lr (default 0.001) is larger",
