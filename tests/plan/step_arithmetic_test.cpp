@@ -124,6 +124,7 @@ TEST_CASE("warm-up counts updates from 1 on and is a share below") {
   CHECK(warmup_steps(0.05, 100) == 5);
   CHECK(warmup_steps(0.05, 101) == 6);
   CHECK(warmup_steps(2.5, 100) == 2);
+  CHECK(warmup_steps(1e30, 100) == int64_t{1'000'000'000'000'000'000});
   CHECK(warmup_steps(200, 100) == 200);
 }
 

@@ -37,6 +37,12 @@ using Words = std::vector<std::string>;
 
 const PluginPart kPart{"the plug-in 'mine'", "/p/mine.so", "the callback 'listener'"};
 
+// Beside the epoch, which all of them hold.
+std::string first_of(const plugin::Metrics& metrics) {
+  const bool epoch = metrics.size() > 1 && metrics.front().first == "epoch";
+  return epoch ? metrics[1].first : metrics.front().first + " without epoch";
+}
+
 // Writes down what it is told, in the words of a plug-in, and may ask for something.
 class Listener final : public plugin::Callback {
  public:
@@ -52,11 +58,11 @@ class Listener final : public plugin::Callback {
   void on_optimizer_step(const plugin::State& s, plugin::Control& c) override { hear("optimizer", s, c); }
   void on_step_end(const plugin::State& s, plugin::Control& c) override { hear("step_end", s, c); }
   void on_log(const plugin::State& s, plugin::Control& c, const plugin::Metrics& m) override {
-    hear("log " + m.front().first, s, c);
+    hear("log " + first_of(m), s, c);
   }
   void on_prediction_step(const plugin::State& s, plugin::Control& c) override { hear("prediction", s, c); }
   void on_evaluate(const plugin::State& s, plugin::Control& c, const plugin::Metrics& m) override {
-    hear("evaluate " + m.front().first, s, c);
+    hear("evaluate " + first_of(m), s, c);
   }
   void on_predict(const plugin::State& s, plugin::Control& c, const plugin::Metrics& m) override {
     hear("predict " + m.front().first, s, c);

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/engine.h>
 
 #include <algorithm>
+#include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include "hftrain/base/hash.h"
@@ -83,6 +84,9 @@ void ReplicatedStrategy::make_reducer() {
       /*gradient_as_bucket_view=*/true, std::unordered_map<size_t, std::string>{},
       static_cast<int64_t>(first),
       /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false, std::vector<int64_t>{});
+  // Unused parameters that are others than in the update before are told to the logger, without a look whether there is one.
+  logger_ = std::make_shared<c10d::Logger>(reducer_);
+  reducer_->set_logger(logger_);
   if (plan_.static_graph.value_or(false)) reducer_->set_static_graph();
 }
 

@@ -9,8 +9,9 @@
 #include "hftrain/plan/run_plan.h"
 
 namespace c10d {
+class Logger;
 class Reducer;
-}
+}  // namespace c10d
 
 namespace hftrain::parallel {
 
@@ -53,6 +54,7 @@ class ReplicatedStrategy final : public Strategy {
   std::unique_ptr<optim::Optimizer> optimizer_;
   at::Tensor factor_;                       // of clipping, for the next step; undefined: none
   std::shared_ptr<c10d::Reducer> reducer_;  // null in a world of one
+  std::shared_ptr<c10d::Logger> logger_;    // of the reducer, which knows it weakly
   bool synchronise_ = true;                 // in the present micro-batch
   bool first_reduction_ = true;
   int64_t most_gradient_bytes_ = 0;

@@ -14,8 +14,14 @@ int64_t all_batches(const EpochShape& shape) {
   return shape.drop_last ? shape.samples / shape.batch_size : divide_up(shape.samples, shape.batch_size);
 }
 
+// As much of it as leaves room for sums; nobody gets there.
+int64_t whole(double number) {
+  constexpr double kMost = 1e18;
+  return static_cast<int64_t>(std::min(number, kMost));
+}
+
 int64_t share_of(double share, int64_t total) {
-  return static_cast<int64_t>(std::ceil(static_cast<double>(total) * share));
+  return whole(std::ceil(static_cast<double>(total) * share));
 }
 
 }  // namespace
@@ -60,20 +66,19 @@ StepsPlan plan_steps(const StepRequest& request) {
     return steps;
   }
   steps.max_steps = share_of(request.num_train_epochs, steps.updates_per_epoch);
-  steps.epochs = static_cast<int64_t>(std::ceil(request.num_train_epochs));
-  steps.samples_for_speed =
-      static_cast<int64_t>(static_cast<double>(request.samples) * request.num_train_epochs);
+  steps.epochs = whole(std::ceil(request.num_train_epochs));
+  steps.samples_for_speed = whole(static_cast<double>(request.samples) * request.num_train_epochs);
   return steps;
 }
 
 int64_t absolute_steps(double value, int64_t total) {
-  if (value >= 1) return static_cast<int64_t>(value);
+  if (value >= 1) return whole(value);
   if (value <= 0 || total <= 0) return 0;
   return std::max<int64_t>(1, share_of(value, total));
 }
 
 int64_t warmup_steps(double value, int64_t total) {
-  return value >= 1 ? static_cast<int64_t>(value) : share_of(value, total);
+  return value >= 1 ? whole(value) : share_of(value, total);
 }
 
 }  // namespace hftrain::plan

@@ -182,7 +182,7 @@ void Trainer::evaluate_set(EvaluatedSet set) {
   Evaluation evaluation = evaluate_in_full(set);
   if (evaluation.metrics.is_null()) return;
   Json metrics = record(with_suffix(evaluation.metrics, set.suffix()));
-  notify(&Callback::on_evaluate, metrics);
+  notify(&Callback::on_evaluate, with_epoch(metrics));
   Json memory = Json::object();
   memory_.end("eval", memory);
   metrics.update(with_suffix(memory, set.suffix()));

@@ -141,6 +141,8 @@ class Trainer {
   double whole_training_seconds() const;
   // To the log, with the tokens seen when they are counted; returns what was added to.
   Json record(Json metrics);
+  // As callbacks get them.
+  Json with_epoch(Json metrics) const;
   Json tokens_per_second(double seconds) const;
   void log_progress();
   void evaluate_and_track();

@@ -404,7 +404,12 @@ Json Trainer::record(Json metrics) {
   if (plan_.logging.count_input_tokens != "no") metrics["num_input_tokens_seen"] = state_.input_tokens_seen;
   if (edit_record_) edit_record_(metrics);
   log_->record(metrics);
-  notify(&Callback::on_log, metrics);
+  notify(&Callback::on_log, with_epoch(metrics));
+  return metrics;
+}
+
+Json Trainer::with_epoch(Json metrics) const {
+  metrics["epoch"] = state_.epoch;
   return metrics;
 }
 
@@ -457,7 +462,7 @@ void Trainer::evaluate_and_track() {
   const Json& metrics = evaluation.metrics;
   record(metrics);
   control_.should_evaluate = false;
-  notify(&Callback::on_evaluate, metrics);
+  notify(&Callback::on_evaluate, with_epoch(metrics));
   const plan::EvaluationPlan& wanted = plan_.evaluation;
   if (wanted.metric_for_best_model.empty()) return;
   if (!metrics.contains(wanted.metric_for_best_model)) {

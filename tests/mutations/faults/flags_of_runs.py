@@ -85,3 +85,18 @@ fault("noise below nothing is left to LibTorch",
        .range = at_least(0)},""", """hidden size)."},""",
       tests=["arguments: noise of NEFTune has no size below nothing"],
       says=r"neftune")
+
+fault("a reducer without a logger stumbles over other unused parameters than before",
+      "lib/hftrain/parallel/replicated_strategy.cpp", "  reducer_->set_logger(logger_);\n", "",
+      tests=["parallel: parameters that are unused may change from update to update"],
+      says=r"SIGSEGV|signal 11|139|crash")
+
+fault("callbacks get records without their epoch",
+      "lib/hftrain/trainer/training.cpp", '  metrics["epoch"] = state_.epoch;\n', "",
+      tests=["trainer: a callback hears every event in the order of the Trainer"],
+      says=r"without epoch")
+
+fault("warm-up beyond all whole numbers is below nothing",
+      "lib/hftrain/plan/step_arithmetic.cpp", "static_cast<int64_t>(std::min(number, kMost))", "static_cast<int64_t>(std::max(number, -kMost))",
+      tests=["plan: warm-up counts updates from 1 on and is a share below"],
+      says=r"1e30")

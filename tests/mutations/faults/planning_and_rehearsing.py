@@ -22,7 +22,7 @@ fault("the plan counts the gradients of one unit on their way",
       says=r"embeddings")
 
 fault("the plan counts whole gradients in stage 1 that sync_each_batch does not keep",
-      "lib/hftrain/plan/rank_memory.cpp", " && !plan.batch.sync_each_batch", "",
+      "lib/hftrain/plan/rank_memory.cpp", "plan.batch.reduces_last_alone()", "plan.batch.accumulation_steps > 1",
       tests=["plan: stage 1 holds parts of gradients alone where those of every micro-batch are reduced"],
       says=r"first\.gradients")
 
