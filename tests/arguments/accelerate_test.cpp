@@ -446,6 +446,22 @@ TEST_CASE("num_processes -1 asks for it on the command line, as for accelerate l
   CHECK(file.arguments({"--num_processes", "2"}).launch.nproc_per_node == "2");
 }
 
+TEST_CASE("where a launcher has started the ranks, an Accelerate file need not say how many there are") {
+  const AccelerateFile open(usual("MULTI_CPU", "num_processes: -1\n")), silent(usual("MULTI_CPU", ""));
+  const auto started = [](std::map<std::string, std::string> variables) { return Environment(variables); };
+  for (const Environment& environment :
+       {started({{"RANK", "0"}, {"WORLD_SIZE", "2"}}), started({{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}}),
+        started({{"SLURM_STEP_TASKS_PER_NODE", "4(x2),3"}})}) {
+    for (const AccelerateFile* file : {&open, &silent})
+      CHECK_FALSE(contains(notes(parse(file->with(), environment)), "num_processes"));
+    Words alone = open.with();
+    alone.emplace_back("--standalone");
+    CHECK(contains(mistakes(alone, environment), "num_processes -1"));
+  }
+  CHECK(
+      contains(mistakes(open.with(), started({{"SLURM_STEP_TASKS_PER_NODE", "1(x4)"}})), "num_processes -1"));
+}
+
 TEST_CASE("keys of a TPU and the debug mode are said to have no effect") {
   const AccelerateFile file(
       "distributed_type: 'NO'\ntpu_name: one\ntpu_use_sudo: true\ncommand_file: a.sh\ntpu_env: [A=1]\n"

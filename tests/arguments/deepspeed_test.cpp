@@ -844,6 +844,47 @@ TEST_CASE("the environment of an accelerate launch counts only when it is announ
              .arguments.parallel.sharding.strategy == "zero1");
 }
 
+TEST_CASE("a DeepSpeed file wins over a variable of the launch, but for its auto, and that is told") {
+  const auto outcome = [](const std::string& keys, std::map<std::string, std::string> variables,
+                          const Words& words = {}) {
+    variables["ACCELERATE_USE_DEEPSPEED"] = "true";
+    Words line = {"--deepspeed", R"({"zero_optimization": {)" + keys};
+    line.insert(line.end(), words.begin(), words.end());
+    return parse(line, Environment(variables));
+  };
+  const auto idle = [](const ParseOutcome& parsed, const std::string& variable) {
+    return contains(notes(parsed), variable + " of the environment has no effect\n  where: --deepspeed") &&
+           !contains(notes(parsed), "of the environment is used");
+  };
+  const ParseOutcome stage = outcome(R"("stage": 3}})", {{"ACCELERATE_DEEPSPEED_ZERO_STAGE", "2"}});
+  CHECK(*stage.arguments.parallel.sharding.strategy == "full_shard");
+  CHECK(idle(stage, "ACCELERATE_DEEPSPEED_ZERO_STAGE"));
+  const ParseOutcome device =
+      outcome(R"("stage": 3}})", {{"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE", "cpu"}});
+  CHECK(*device.arguments.parallel.sharding.offload_optimizer == "none");
+  CHECK(idle(device, "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE"));
+  const ParseOutcome saving = outcome(R"("stage": 3, "stage3_gather_16bit_weights_on_model_save": false}})",
+                                      {{"ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL", "true"}});
+  CHECK(*saving.arguments.parallel.sharding.state_dict == "sharded");
+  const ParseOutcome filled = outcome(R"("stage": "auto"}})", {{"ACCELERATE_DEEPSPEED_ZERO_STAGE", "3"}});
+  CHECK(*filled.arguments.parallel.sharding.strategy == "full_shard");
+  CHECK(contains(notes(filled), "ACCELERATE_DEEPSPEED_ZERO_STAGE=3 of the environment is used"));
+  // What is a flag of the Trainer's, too.
+  const ParseOutcome steps = outcome(R"("stage": 2}, "gradient_accumulation_steps": 4})",
+                                     {{"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "2"}});
+  CHECK(steps.arguments.batch.gradient_accumulation_steps == 4);
+  CHECK(idle(steps, "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"));
+  const ParseOutcome precision =
+      outcome(R"("stage": 2}, "bf16": {"enabled": false}})", {{"ACCELERATE_MIXED_PRECISION", "bf16"}});
+  CHECK_FALSE(precision.arguments.precision.bf16);
+  CHECK(idle(precision, "ACCELERATE_MIXED_PRECISION"));
+  const ParseOutcome clipping =
+      outcome(R"("stage": 2}, "gradient_clipping": 0.25})", {{"ACCELERATE_GRADIENT_CLIPPING", "0.5"}});
+  CHECK(clipping.arguments.optimizer.max_grad_norm == 0.25);
+  CHECK(outcome(R"("stage": 2}})", {{"ACCELERATE_GRADIENT_CLIPPING", "0.5"}}, {"--max_grad_norm", "2"})
+            .arguments.optimizer.max_grad_norm == 2);
+}
+
 TEST_CASE("the momentum of OneCycle does not cycle for an optimizer without betas, and that is said") {
   const char* const kKeys = R"({"zero_optimization": {"stage": 1},
     "scheduler": {"type": "OneCycle", "params": {"cycle_min_lr": 1e-5, "cycle_max_lr": 1e-3}}})";

@@ -103,6 +103,21 @@ TEST_CASE("of a launch by FSDP the variables of DeepSpeed are told to be unused,
                  "ACCELERATE_USE_PARALLELISM_CONFIG=1 of the environment is not used"));
 }
 
+TEST_CASE("a false --use_fsdp or --use_deepspeed takes back what the environment announces") {
+  const auto strategy = [](const Words& words, const Environment& environment) {
+    return parse(words, environment).arguments.parallel.sharding.strategy.value;
+  };
+  const Environment sharded = fsdp({{"FSDP_SHARDING_STRATEGY", "SHARD_GRAD_OP"}});
+  CHECK(strategy({}, sharded) == "shard_grad_op");
+  CHECK_FALSE(strategy({"--use_fsdp", "false"}, sharded));
+  CHECK_FALSE(strategy({"--use_deepspeed", "false"}, deepspeed({})));
+  CHECK(strategy({"--use_deepspeed", "false", "--use_deepspeed"}, deepspeed({})) == "shard_grad_op");
+  const std::string told = notes(parse({"--use_fsdp", "false"}, sharded));
+  CHECK(contains(told, "ACCELERATE_USE_FSDP=true of the environment counts as false\n  where: command line"));
+  CHECK(contains(told, "FSDP_SHARDING_STRATEGY=SHARD_GRAD_OP of the environment are not used"));
+  CHECK(notes(parse({"--use_fsdp", "false"}, Environment())).empty());
+}
+
 TEST_CASE("ACCELERATE_TORCH_DEVICE is the CPU, or every rank's own GPU") {
   CHECK(parse({}, fsdp({{"ACCELERATE_TORCH_DEVICE", "cpu"}})).arguments.device.use_cpu);
   CHECK_FALSE(parse({}, fsdp({{"ACCELERATE_TORCH_DEVICE", "cuda"}})).arguments.device.use_cpu);

@@ -1,5 +1,7 @@
 #include "hftrain/plan/rank_memory.h"
 
+#include <cerrno>
+
 #include "resolve_case.h"
 #include "support/catch.h"
 
@@ -282,6 +284,10 @@ TEST_CASE("offloaded state must fit on the disks of its folders, two folders on 
   CHECK(contains(refusal({1, all - 1}, {1, all - 1}), "where: /weights, /states\n  why: it takes "));
   sharding.parameters_path = {"/states", "ds.json:6:18"};
   CHECK(contains(refusal({1, all - 1}, {1, all - 1}), "where: /states\n"));
+  sharding.parameters_path = {"/weights", "ds.json:6:18"};
+  const std::string file = refusal({1, all}, {1, all, ENOTDIR});
+  CHECK(contains(file, "no offloaded state can be kept there\n  where: /states\n  why: Not a directory"));
+  CHECK_FALSE(contains(file, "/weights"));
 }
 
 TEST_CASE("a folder that nothing is offloaded to is not among those that have too little room") {

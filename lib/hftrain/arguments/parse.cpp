@@ -9,6 +9,7 @@
 #include "hftrain/arguments/derive.h"
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/accelerate.h"
+#include "hftrain/arguments/import/announced.h"
 #include "hftrain/arguments/import/environment.h"
 #include "hftrain/arguments/import/import.h"
 #include "hftrain/arguments/import/launch.h"
@@ -86,12 +87,15 @@ class Parser {
       return std::move(outcome_);
     }
     if (machines) environment_ = of_other_machines(environment_);
-    std::vector<RawArgument> raw = flags_of_environment(environment_, outcome_.notes, problems_);
+    std::vector<RawArgument> raw;
     read_files(config_paths(line), raw);
     raw.insert(raw.end(), line.begin(), line.end());
+    environment_ = without_declined_launches(environment_, raw, outcome_.notes);
+    const std::vector<RawArgument> variables = flags_of_environment(environment_, outcome_.notes, problems_);
+    raw.insert(raw.begin(), variables.begin(), variables.end());
     drop_other_kinds(raw, outcome_.notes);
     drop_keys_of_several_machines(raw, outcome_.notes);
-    settle_open_ranks(raw, outcome_.notes, problems_);
+    settle_open_ranks(raw, is_started_as_rank(environment_, raw), outcome_.notes, problems_);
     divide_processes(raw, problems_);
     check(raw);
     return std::move(outcome_);
@@ -161,13 +165,13 @@ class Parser {
     const Diagnostics advice = merge(raw, environment_.get_or("HOME", ""), outcome_, problems_, unrunnable);
     add_advice(advice);
     tell_hidden();
-    note_used_variables(environment_, raw, outcome_);
     outcome_.actions = actions_of(outcome_.unread);
     check_accelerate_agrees(raw, outcome_, unrunnable);
     import_launch(outcome_, unrunnable);
     import_machines(environment_, outcome_, unrunnable);
     import_gpu_ids(environment_, outcome_, unrunnable);
     import_formats(environment_, outcome_, unrunnable);
+    note_used_variables(environment_, raw, outcome_);
     apply_older_defaults(outcome_, unrunnable);
     derive(environment_, outcome_);
     check_schedule_options(outcome_, unrunnable);
@@ -226,6 +230,10 @@ void Origins::set(const std::string& flag, std::string origin) {
 void Origins::set_repeated(const std::string& flag, std::string origin) {
   set(flag, std::move(origin));
   repeated_.insert(flag);
+}
+
+void Origins::forget(const std::string& origin) {
+  std::erase_if(by_flag_, [&](const auto& each) { return each.second == origin; });
 }
 
 std::string Origins::describe(const std::string& flag) const {

@@ -31,6 +31,7 @@ class Origins {
   void set(const std::string& flag, std::string origin);
   void set_filled_in(const std::string& flag, const std::string& by);  // a rule did
   void set_repeated(const std::string& flag, std::string origin);      // of a file that says the default
+  void forget(const std::string& origin);                              // what it gave was not given after all
   // For messages: "--seed" or "seed (run.yaml:3:7)".
   std::string describe(const std::string& flag) const;
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hftrain/arguments/flag.h"
@@ -19,6 +20,9 @@ inline constexpr int kEnvironmentLayer = 0;
 inline constexpr int kAccelerateLayer = 1;
 inline constexpr int kFirstFileLayer = 2;
 inline constexpr int kCommandLineLayer = 1'000'000;
+
+// Before a variable's name, in the origin of its value.
+inline constexpr std::string_view kEnvironmentOrigin = "environment ";
 
 struct RawArgument {
   const Flag* flag = nullptr;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <set>
 
@@ -392,7 +393,7 @@ std::vector<OffloadedState> offloaded_by_disk(const ResolveInput& input, const R
                        const std::optional<DiskSpace>& disk) {
     if (folder.empty() || !disk || bytes_of_rank == 0) return;  // one rank alone keeps its parameters whole
     auto found = std::find_if(all.begin(), all.end(), [&](const OffloadedState& other) {
-      return other.disk.file_system == disk->file_system;
+      return other.disk.file_system == disk->file_system && other.disk.folder_error == disk->folder_error;
     });
     if (found == all.end()) found = all.insert(found, OffloadedState{{}, {}, 0, *disk});
     if (found->folders.empty() || found->folders.back() != folder) found->folders.push_back(folder);
@@ -408,6 +409,12 @@ std::vector<OffloadedState> offloaded_by_disk(const ResolveInput& input, const R
 void check_nvme(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
   if (plan.disk.nvme_bytes == 0) return;
   for (const OffloadedState& state : offloaded_by_disk(input, plan)) {
+    if (state.disk.folder_error != 0) {
+      problems.add(ExitCode::kDisk,
+                   {Diagnostic::Severity::kError, "no offloaded state can be kept there",
+                    join(state.folders, ", "), std::strerror(state.disk.folder_error), "another nvme_path"});
+      continue;
+    }
     if (state.bytes <= static_cast<int64_t>(state.disk.free_bytes)) continue;
     problems.add(ExitCode::kDisk, {Diagnostic::Severity::kError,
                                    "the offloaded state does not fit on the disk", join(state.folders, ", "),

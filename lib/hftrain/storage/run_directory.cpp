@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "hftrain/base/clock.h"
+#include "hftrain/base/disk_space.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -255,12 +256,10 @@ void check_can_take(const std::string& output_dir) {
         .where(output_dir + " (--output_dir)")
         .why(std::strerror(ENAMETOOLONG))
         .hint("a shorter --output_dir");
-  fs::path place = fs::absolute(output_dir);
-  while (!path_exists(place.string()) && place != place.root_path()) place = place.parent_path();
-  if (!is_folder(place.string()))
-    throw system_error(ENOTDIR, "cannot create folder", output_dir, ExitCode::kDisk);
-  if (::faccessat(AT_FDCWD, place.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
-    throw system_error(errno, "cannot write into the output folder", output_dir, ExitCode::kDisk);
+  if (const int error = folder_error(output_dir))
+    throw system_error(error,
+                       error == ENOTDIR ? "cannot create folder" : "cannot write into the output folder",
+                       output_dir, ExitCode::kDisk);
 }
 
 std::vector<std::string> clean_output_dir(FileSystem& files, const std::string& output_dir) {

@@ -44,3 +44,28 @@ fault("a variable of FSDP stands against an argument in other words",
       "lib/hftrain/arguments/import/fsdp.cpp", "counts = unasked || overruled.count(variable) == 0;", "counts = unasked || overruled.count(variable) < 2;",
       tests=["arguments: an argument wins over a variable of FSDP that says the same in other words, and that is told"],
       says=r"given twice|no effect of the environment")
+
+fault("a variable of accelerate launch stands against a key of the DeepSpeed file",
+      "lib/hftrain/arguments/import/deepspeed.cpp", "if (!flags.is_of_environment(flag) || keys.is_auto(pointer)) continue;", "if (!flags.is_of_environment(flag) || !keys.has(pointer) || keys.is_auto(pointer)) continue;",
+      tests=["arguments: a DeepSpeed file wins over a variable of the launch, but for its auto, and that is told"],
+      says=r"given twice|OFFLOAD_OPTIMIZER_DEVICE")
+
+fault("a variable that is a flag's value stands against the DeepSpeed file's",
+      "lib/hftrain/arguments/import/flag_values.cpp", "if (!is_of_environment(flag)) return conflict(", "if (given(flag)) return conflict(",
+      tests=["arguments: a DeepSpeed file wins over a variable of the launch, but for its auto, and that is told"],
+      says=r"gradient_accumulation_steps differ")
+
+fault("--use_fsdp false leaves the environment's FSDP on",
+      "lib/hftrain/arguments/import/announced.cpp", 'environment.set(variable, "false");', 'environment.set(variable, "true");',
+      tests=["arguments: a false --use_fsdp or --use_deepspeed takes back what the environment announces"],
+      says=r"use_fsdp")
+
+fault("the folder that state is offloaded to may be a file",
+      "lib/hftrain/plan/budget.cpp", "if (state.disk.folder_error != 0) {", "if (state.disk.folder_error < 0) {",
+      tests=["plan: offloaded state must fit on the disks of its folders, two folders on one disk together"],
+      says=r"no offloaded state can be kept there")
+
+fault("ranks that a launcher has started are asked for again",
+      "lib/hftrain/arguments/import/accelerate_layers.cpp", "if (ranks_are_started || std::any_of(", "if (std::any_of(",
+      tests=["arguments: where a launcher has started the ranks, an Accelerate file need not say how many there are"],
+      says=r"num_processes")

@@ -33,8 +33,9 @@ void drop_keys_of_several_machines(std::vector<RawArgument>& raw, Diagnostics& n
 
 // An Accelerate file may leave num_processes to the command line, by -1 or by not naming it. -1 with nothing
 // on the command line is a problem, as for accelerate launch; a file that does not name it means every
-// visible GPU, which is said.
-void settle_open_ranks(std::vector<RawArgument>& raw, Diagnostics& notes, Diagnostics& problems);
+// visible GPU, which is said. Neither is asked where a launcher has started the ranks.
+void settle_open_ranks(std::vector<RawArgument>& raw, bool ranks_are_started, Diagnostics& notes,
+                       Diagnostics& problems);
 
 // What must agree although a later layer would win: accumulation steps (rule D1) and the DeepSpeed file (D6).
 // `given` is what merge has seen.

@@ -121,7 +121,8 @@ void drop_keys_of_several_machines(std::vector<RawArgument>& raw, Diagnostics& n
   });
 }
 
-void settle_open_ranks(std::vector<RawArgument>& raw, Diagnostics& notes, Diagnostics& problems) {
+void settle_open_ranks(std::vector<RawArgument>& raw, bool ranks_are_started, Diagnostics& notes,
+                       Diagnostics& problems) {
   const auto means_ranks = [](const RawArgument& each) {
     return each.flag->name == "nproc_per_node" || each.flag->replaced_by.flag == "nproc_per_node";
   };
@@ -133,7 +134,7 @@ void settle_open_ranks(std::vector<RawArgument>& raw, Diagnostics& notes, Diagno
   if (open == raw.end()) return;
   const RawArgument left_open = std::move(*open);
   raw.erase(open);
-  if (std::any_of(raw.begin(), raw.end(), means_ranks)) return;
+  if (ranks_are_started || std::any_of(raw.begin(), raw.end(), means_ranks)) return;
   if (!left_open.written.is_null()) {
     problems.push_back({.what = "num_processes " + left_open.written.get<std::string>() +
                                 " leaves the number of ranks to the command line",

@@ -41,6 +41,23 @@ void renew(Section& section) {
   if (word == "true" || word == "false") zero = {{"stage", word == "true" ? "1" : "0"}};
 }
 
+// Only an "auto" of the file is filled by a variable of accelerate launch.
+void overrule_variables(const CheckedSection& keys, FlagValues& flags, ParseOutcome& outcome) {
+  constexpr const char* kFilled[][2] = {
+      {"zero_stage", "/stage"},
+      {"offload_optimizer_device", "/offload_optimizer/device"},
+      {"offload_optimizer_nvme_path", "/offload_optimizer/nvme_path"},
+      {"offload_param_device", "/offload_param/device"},
+      {"offload_param_nvme_path", "/offload_param/nvme_path"},
+      {"zero3_save_16bit_model", "/stage3_gather_16bit_weights_on_model_save"}};
+  for (const auto& [flag, key] : kFilled) {
+    const std::string pointer = std::string("/zero_optimization") + key;
+    if (!flags.is_of_environment(flag) || keys.is_auto(pointer)) continue;
+    flags.overrule(flag, "it fills an \"auto\" of the DeepSpeed configuration alone", keys.place(pointer));
+    outcome.unread.erase(flag);
+  }
+}
+
 void import_file(Section& section, ParseOutcome& outcome, Diagnostics& problems) {
   if (section.values.contains("compute_environment") || section.values.contains("distributed_type")) {
     problems.push_back(
@@ -64,6 +81,7 @@ void import_file(Section& section, ParseOutcome& outcome, Diagnostics& problems)
                         .why = "the Trainer refuses a file without it",
                         .hint = "\"zero_optimization\": {\"stage\": 2}; stage 0 shards nothing"});
   }
+  overrule_variables(keys, flags, outcome);
   import_batch(file);
   import_precision(file);
   import_optimizer(file);

@@ -62,6 +62,7 @@ constexpr Variable kOfLaunch[] = {
     {"ACCELERATE_USE_CPU", "use_cpu"},
     {"ACCELERATE_CPU_AFFINITY", "enable_cpu_affinity"},
     {"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "gradient_accumulation_steps"},
+    {"ACCELERATE_GRADIENT_CLIPPING", "max_grad_norm"},
     {"ACCELERATE_DYNAMO_BACKEND", "dynamo_backend"},
     {"ACCELERATE_DYNAMO_MODE", "dynamo_mode"},
     {"ACCELERATE_DYNAMO_USE_FULLGRAPH", "dynamo_use_fullgraph"},
@@ -69,7 +70,6 @@ constexpr Variable kOfLaunch[] = {
     {"ACCELERATE_DYNAMO_USE_REGIONAL_COMPILATION", "dynamo_use_regional_compilation"},
 };
 constexpr Variable kOfDeepSpeed[] = {
-    {"ACCELERATE_GRADIENT_CLIPPING", "gradient_clipping"},
     {"ACCELERATE_DEEPSPEED_CONFIG_FILE", "deepspeed"},
     {"ACCELERATE_DEEPSPEED_ZERO_STAGE", "zero_stage"},
     {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE", "offload_optimizer_device"},
@@ -80,7 +80,6 @@ constexpr Variable kOfDeepSpeed[] = {
     {"ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL", "zero3_save_16bit_model"},
     {"ACCELERATE_DEEPSPEED_MOE_LAYER_CLS_NAMES", "deepspeed_moe_layer_cls_names"},
 };
-constexpr Variable kOfOthers[] = {{"ACCELERATE_GRADIENT_CLIPPING", "max_grad_norm"}};
 constexpr Variable kOfMesh[] = {
     {"PARALLELISM_CONFIG_DP_REPLICATE_SIZE", "parallelism_config_dp_replicate_size"},
     {"PARALLELISM_CONFIG_DP_SHARD_SIZE", "parallelism_config_dp_shard_size"},
@@ -173,7 +172,7 @@ class EnvironmentReader {
     raw_.push_back({.flag = &flag_table().named(flag),
                     .spelling = name,
                     .written = value,
-                    .origin = "environment " + name,
+                    .origin = std::string(kEnvironmentOrigin) + name,
                     .layer = kEnvironmentLayer,
                     .places = {}});
   }
@@ -192,8 +191,7 @@ class EnvironmentReader {
       for (const Variable& variable : kOfDeepSpeed) of_launch(variable);
       check_fields();
     } else {
-      for (const Variable& variable : kOfOthers) of_launch(variable);
-      say_unused(of_deepspeed_alone(), "ACCELERATE_USE_DEEPSPEED is not true");
+      say_unused(of_deepspeed(), "ACCELERATE_USE_DEEPSPEED is not true");
     }
     if (!announces_fsdp(environment_)) say_unused(of_fsdp(), "ACCELERATE_USE_FSDP is not true");
     device();
@@ -241,14 +239,6 @@ class EnvironmentReader {
     std::vector<std::string> set = speaking(kOfDeepSpeed);
     collect("ACCELERATE_CONFIG_DS_FIELDS", set);
     collect_switch("ACCELERATE_USE_DEEPSPEED", set);
-    return set;
-  }
-
-  // But for what counts without DeepSpeed as well.
-  std::vector<std::string> of_deepspeed_alone() const {
-    std::vector<std::string> set = of_deepspeed();
-    std::erase_if(
-        set, [](const std::string& each) { return each.starts_with(std::string(kOfOthers[0].name) + '='); });
     return set;
   }
 

@@ -18,7 +18,25 @@ bool same(const Json& a, const Json& b) {
 void FlagValues::set(const std::string& flag, const Json& value, const std::string& key,
                      const std::string& place) {
   if (!given(flag)) return replace(flag, value, place);
-  if (!same(this->value(flag), value)) conflict(flag, key, value, place);
+  if (same(this->value(flag), value)) return;
+  if (!is_of_environment(flag)) return conflict(flag, key, value, place);
+  overrule(flag, key + " is " + to_yaml(value), place);
+  replace(flag, value, place);
+}
+
+bool FlagValues::is_of_environment(const std::string& flag) const {
+  return outcome_.origins.of(flag).starts_with(kEnvironmentOrigin);
+}
+
+void FlagValues::overrule(const std::string& flag, const std::string& why, const std::string& place) {
+  const std::string origin = outcome_.origins.of(flag);
+  outcome_.notes.push_back(
+      {.severity = Diagnostic::Severity::kNote,
+       .what = origin.substr(kEnvironmentOrigin.size()) + " of the environment has no effect",
+       .where = place,
+       .why = why,
+       .hint = ""});
+  outcome_.origins.forget(origin);
 }
 
 Json FlagValues::value(const std::string& flag) const {

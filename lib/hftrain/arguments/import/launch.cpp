@@ -362,6 +362,17 @@ int asked_machines(const std::vector<RawArgument>& raw) {
   return nnodes == nullptr ? 1 : machines_of(text_of(nnodes->written)).value_or(1);
 }
 
+bool is_started_as_rank(const Environment& environment, const std::vector<RawArgument>& raw) {
+  constexpr std::array kRanksOfMachine = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                          "MV2_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE"};
+  const RawArgument* standalone = latest(raw, "standalone");
+  if (standalone != nullptr && text_of(standalone->written) != "false") return false;
+  if (environment.get("RANK") && environment.get("WORLD_SIZE")) return true;
+  return std::any_of(kRanksOfMachine.begin(), kRanksOfMachine.end(), [&](const char* name) {
+    return leading_integer(environment.get_or(name, "1")).value_or(1) > 1;  // Slurm's is a list like 4(x2),3
+  });
+}
+
 void divide_processes(std::vector<RawArgument>& raw, Diagnostics& problems) {
   const int machines = asked_machines(raw);
   if (machines == 1) return;

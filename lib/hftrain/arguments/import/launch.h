@@ -18,6 +18,10 @@ namespace hftrain::arguments {
 // Before merge: how many machines the last word on nnodes asks for; 1 where it says no number.
 int asked_machines(const std::vector<RawArgument>& raw);
 
+// Before merge: whether torchrun, mpirun or srun has started this process as one of a machine's ranks, of which it knows how many
+// there are.
+bool is_started_as_rank(const Environment& environment, const std::vector<RawArgument>& raw);
+
 // Before merge: num_processes counts the ranks of all machines and becomes those of one.
 void divide_processes(std::vector<RawArgument>& raw, Diagnostics& problems);
 
