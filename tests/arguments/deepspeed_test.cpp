@@ -745,6 +745,16 @@ TEST_CASE("the params of a scheduler section are the options of its schedule") {
   }
 }
 
+TEST_CASE("D1: total_num_steps is held against max_steps, beside every other mismatch") {
+  const DeepspeedFile decays = with_key(
+      R"("scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 50, "warmup_max_lr": 0.01}})");
+  const std::string text = decays.mistakes({"--max_steps", "60", "--learning_rate", "1e-4"});
+  CHECK(contains(text, "scheduler.params.total_num_steps and max_steps differ"));
+  CHECK(contains(text, "50 against 60"));
+  CHECK(contains(text, "scheduler.params.warmup_max_lr and learning_rate differ"));
+  CHECK(decays.mistakes({"--max_steps", "50"}).empty());
+}
+
 TEST_CASE("scheduler sections") {
   const auto section = [](const std::string& type, const std::string& params) {
     return with_key("\"scheduler\": {\"type\": \"" + type + "\", \"params\": {" + params + "}}");

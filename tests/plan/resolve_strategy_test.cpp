@@ -132,6 +132,16 @@ TEST_CASE("fsdp_config reaches the plan") {
   CHECK(plan.model.gradient_checkpointing);
 }
 
+TEST_CASE("a module whose weight is tied is ignored by its own name, too") {
+  const auto ignored = [](const std::string& modules) {
+    return cpu_run(2, {"--fsdp", "full_shard", "--fsdp_config", R"({"ignored_modules": ")" + modules + "\"}"})
+        .plan()
+        .strategy.ignored;
+  };
+  CHECK(ignored("lm_head") == std::vector<std::string>{"transformer.wte.weight"});
+  CHECK(ignored("lm_head") == ignored("transformer.wte"));
+}
+
 TEST_CASE("GPUs gather the next unit ahead unless told not to") {
   const auto ahead = [](const Case& run) { return run.plan().strategy.forward_prefetch; };
   const Words no_prefetch{"--fsdp", "full_shard", "--fsdp_config", R"({"forward_prefetch": false})"};

@@ -86,21 +86,27 @@ class Resolution {
                              "a pattern for whole names of modules, as .*\\.mlp");
     }
     const auto architecture = running_architecture(input_);
-    for (const architectures::ParameterSpec& parameter : architecture->parameters().parameters) {
-      const std::string& name = parameter.name;
-      for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
-        if (!std::regex_match(name.substr(0, dot), pattern)) continue;
-        plan_.ignored.push_back(name);
-        break;
-      }
+    const architectures::ParameterTable& table = architecture->parameters();
+    for (const architectures::ParameterSpec& parameter : table.parameters) {
+      const bool by_alias = std::ranges::any_of(table.tied, [&](const architectures::TiedParameter& tied) {
+        return tied.parameter == parameter.name && lies_in(tied.alias, pattern);
+      });
+      if (by_alias || lies_in(parameter.name, pattern)) plan_.ignored.push_back(parameter.name);
     }
     std::sort(plan_.ignored.begin(), plan_.ignored.end());
     if (plan_.ignored.empty()) {
       problems_.usage("no module's name matches ignored_modules", where(asked_.ignored_modules.origin),
                       *asked_.ignored_modules + " is compared with whole names, such as " +
-                          module_of(architecture->parameters().parameters.back().name),
+                          module_of(table.parameters.back().name),
                       "a pattern for whole names of modules, or leave it out");
     }
+  }
+
+  static bool lies_in(const std::string& parameter, const std::regex& modules) {
+    for (size_t dot = parameter.find('.'); dot != std::string::npos; dot = parameter.find('.', dot + 1)) {
+      if (std::regex_match(parameter.substr(0, dot), modules)) return true;
+    }
+    return false;
   }
 
   static std::string module_of(const std::string& parameter) {

@@ -69,3 +69,13 @@ fault("ranks that a launcher has started are asked for again",
       "lib/hftrain/arguments/import/accelerate_layers.cpp", "if (ranks_are_started || std::any_of(", "if (std::any_of(",
       tests=["arguments: where a launcher has started the ranks, an Accelerate file need not say how many there are"],
       says=r"num_processes")
+
+fault("ignored_modules do not know a module whose weight is tied",
+      "lib/hftrain/plan/resolve_strategy.cpp", "return tied.parameter == parameter.name && lies_in(tied.alias, pattern);", "return tied.alias == parameter.name && lies_in(tied.alias, pattern);",
+      tests=["plan: a module whose weight is tied is ignored by its own name, too"],
+      says=r"no module's name matches")
+
+fault("another max_steps than total_num_steps is told behind all other mistakes",
+      "lib/hftrain/arguments/import/deepspeed_optimizer.cpp", "if (asked > 0 && asked != total)", "if (asked < 0 && asked != total)",
+      tests=["arguments: D1: total_num_steps is held against max_steps, beside every other mismatch"],
+      says=r"max_steps differ")

@@ -1,14 +1,14 @@
 # What a plan left out that its run does, and places that were counted or named wrongly.
 
 fault("parameters and the optimizer on one disk are each measured against all of it",
-      "lib/hftrain/plan/budget.cpp", "return other.disk.file_system == disk->file_system;",
+      "lib/hftrain/plan/budget.cpp", "return other.disk.file_system == disk->file_system &&",
       "return other.disk.file_system == disk->file_system && other.folders.empty();",
       tests=["plan: offloaded state must fit on the disks of its folders, two folders on one disk together"],
       says=r"all - 1")
 
 fault("parameters and the optimizer on two disks are measured against one",
-      "lib/hftrain/plan/budget.cpp", "return other.disk.file_system == disk->file_system;",
-      "return other.disk.free_bytes <= disk->free_bytes || other.disk.free_bytes > disk->free_bytes;",
+      "lib/hftrain/plan/budget.cpp", "return other.disk.file_system == disk->file_system &&",
+      "return (other.disk.free_bytes <= disk->free_bytes || other.disk.free_bytes > disk->free_bytes) &&",
       tests=["plan: offloaded state must fit on the disks of its folders, two folders on one disk together"],
       says=r"\{2, optimizer\}\)\.empty\(\)")
 

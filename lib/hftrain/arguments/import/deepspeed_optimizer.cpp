@@ -180,7 +180,11 @@ void set_total(const DeepSpeedFile& file, const DeepSpeedScheduler& scheduler) {
                              .hint = "\"total_num_steps\": \"auto\""});
     return;
   }
-  file.options.total_steps = {file.keys.find(pointer)->get<int64_t>(), file.keys.place(pointer)};
+  const Json total = *file.keys.find(pointer), asked = file.flags.value("max_steps");
+  if (asked > 0 && asked != total)
+    return file.flags.conflict("max_steps", "scheduler.params.total_num_steps", total,
+                               file.keys.place(pointer));
+  file.options.total_steps = {total.get<int64_t>(), file.keys.place(pointer)};
 }
 
 // The warm-up's form; another word than DeepSpeed knows means log there, with a warning.
