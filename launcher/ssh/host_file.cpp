@@ -15,6 +15,7 @@ namespace hftrain::launcher {
 namespace {
 
 constexpr int kMostSlots = 4096;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // as editors of Windows write it
 
 std::string place_in(const std::string& path, size_t line) {
   return path + ':' + std::to_string(line);
@@ -122,6 +123,7 @@ std::vector<Host> parse_host_file(std::string_view text, const std::string& path
   std::vector<Host> hosts;
   std::vector<Diagnostic> problems;
   size_t number = 0;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   for (const std::string& line : split(text, '\n')) {
     ++number;
     const std::string content = trim(std::string_view(line).substr(0, line.find('#')));

@@ -253,6 +253,17 @@ TEST_CASE("two spellings of one key in a section are refused with both places") 
                  "has both 'fsdp_backward_prefetch' and 'fsdp_backward_prefetch_policy'"));
 }
 
+TEST_CASE("what has no effect is told once, and not where it is off") {
+  const std::string told = AccelerateFile(usual("FSDP",
+                                                "num_processes: 2\nfsdp_config:\n"
+                                                "  fsdp_use_orig_params: false\n"
+                                                "dynamo_config:\n  dynamo_backend: 'NO'\n"))
+                               .notes();
+  CHECK(contains(told, "use_orig_params false has no effect here"));
+  CHECK_FALSE(contains(told, "always so"));
+  CHECK_FALSE(contains(told, "dynamo_backend"));
+}
+
 TEST_CASE("a section of another kind of run is warned of") {
   const AccelerateFile file(
       usual("MULTI_CPU", "num_processes: 2\nfsdp_config:\n  fsdp_offload_params: true\n"));

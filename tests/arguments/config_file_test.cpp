@@ -225,7 +225,7 @@ TEST_CASE("a key given twice inside a mapping is refused with both places") {
   const WrittenFile file("accelerator_config: {split_batches: true, split_batches: false}\n");
   const std::string text = mistakes({"--config", file.path});
   CHECK(contains(text, "key 'split_batches' is given twice"));
-  CHECK(contains(text, "first at " + file.at("1:37")));
+  CHECK(contains(text, "first at " + file.at("1:22")));
 }
 
 TEST_CASE("an unknown key inside a mapping is reported at its own place") {

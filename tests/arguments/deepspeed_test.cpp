@@ -404,6 +404,40 @@ TEST_CASE("how often DeepSpeed prints is a number, or never") {
     CHECK_FALSE(contains(file(fine).notes(), "steps_per_print"));
 }
 
+TEST_CASE("words that DeepSpeed lowers are known in any case") {
+  CHECK(with_key(R"("checkpoint": {"tag_validation": "fAiL"}, "gradient_allreduce_op": "MEAN")")
+            .mistakes()
+            .empty());
+  const Arguments reduced = with_key(R"("communication_data_type": "BF16")").arguments();
+  CHECK(*reduced.parallel.sharding.reduce_dtype == "bfloat16");
+  CHECK(contains(with_key(R"("checkpoint": {"tag_validation": "fails"})").mistakes(),
+                 "'fails' is not one of warn, ignore, fail"));
+}
+
+TEST_CASE("modules that are to stay in float32 are refused for what they ask") {
+  const auto of = [](const std::string& value) {
+    return with_key("\"data_types\": {\"keep_in_fp32_modules\": " + value + '}').mistakes();
+  };
+  CHECK(contains(of("[\"norm\"]"), "why: norms and losses are always computed in float32"));
+  CHECK((of("\"auto\"").empty() && of("[]").empty()));
+}
+
+TEST_CASE("comments in JSON are taken, and that is told") {
+  constexpr const char* kTold = "comments in JSON are passed over";
+  CHECK(contains(DeepspeedFile("{\"zero_optimization\": {\"stage\": 2}} // ours").notes(), kTold));
+  CHECK(contains(notes(parse({"--fsdp", "true", "--fsdp_config", R"({/* v1 */ "version": 1})"})), kTold));
+  CHECK_FALSE(contains(with_key(R"("_why": "http://a")").notes(), kTold));
+}
+
+TEST_CASE("what a stage does not have is refused with its reason") {
+  const std::string mics = with_zero(R"("stage": 2, "mics_shard_size": 2)").mistakes(),
+                    offload = with_zero(R"("stage": 0, "offload_optimizer": {"device": "cpu"})").mistakes(),
+                    cycle = with_key(R"("scheduler": {"type": "OneCycle", "params": {}})").mistakes();
+  CHECK(contains(mics, "why: it cuts parameters, which are whole in stage 2"));
+  CHECK(contains(offload, "why: in stage 0 every rank has all of the optimizer's state"));
+  CHECK(contains(cycle, "why: the rate goes from the one to the other and back"));
+}
+
 TEST_CASE("files that are no JSON, are not there, or give a key twice") {
   CHECK(contains(mistakes({"--deepspeed", "/nowhere/ds.json"}), "/nowhere/ds.json"));
   CHECK(contains(DeepspeedFile("{\"zero_optimization\": {\"stage\": 2}").mistakes(), "not valid JSON"));
@@ -412,7 +446,7 @@ TEST_CASE("files that are no JSON, are not there, or give a key twice") {
   const DeepspeedFile twice(
       "{\"zero_optimization\": {\"stage\": 2},\n \"zero_optimization\": {\"stage\": 3}}");
   CHECK(contains(twice.mistakes(), "key 'zero_optimization' is given twice"));
-  CHECK(contains(twice.mistakes(), "first at " + twice.at("1:23")));
+  CHECK(contains(twice.mistakes(), "first at " + twice.at("1:2")));
   CHECK(contains(DeepspeedFile("[1]").mistakes(), "is not a mapping"));
   CHECK(contains(DeepspeedFile("{}").mistakes(), "the section zero_optimization is missing"));
   CHECK(contains(DeepspeedFile("{}").mistakes(), "why: the Trainer refuses a file without it"));

@@ -219,7 +219,9 @@ TEST_CASE("mistakes in fsdp_config are all reported, each with its place and a w
 TEST_CASE("an fsdp_config that cannot be read is one mistake") {
   CHECK(contains(mistakes_of("true", "nowhere.json"), "nowhere.json"));
   CHECK(contains(mistakes_of("true", "{\"a\": "), "not valid JSON\n  where: --fsdp_config (command line)"));
-  CHECK(contains(mistakes_of("true", R"({"version": 1, "version": 2})"), "key 'version' is given twice"));
+  CHECK(contains(mistakes_of("true", R"({"version": 1, "version": 2})"),
+                 "key 'version' is given twice\n  where: --fsdp_config (command line)\n"
+                 "  why: at 1:2 and at 1:16 of the text (line:column)"));
   CHECK(contains(mistakes_of("true", R"({"version": 1, "fsdp_version": 1})"),
                  "fsdp_config has both 'fsdp_version' and 'version'"));
   CHECK(contains(mistakes_of("true", R"({"xla": true})"), "xla is not supported"));
@@ -286,6 +288,9 @@ TEST_CASE("rule F8: version 2 says what it does not have") {
 TEST_CASE("rule F10: version 2 has no local state") {
   CHECK(contains(mistakes_of("true", R"({"version": 2, "state_dict_type": "LOCAL_STATE_DICT"})"),
                  "LOCAL_STATE_DICT does not exist in version 2"));
+  CHECK(contains(mistakes_of("true", R"({"state_dict_type": "LOCAL_STATE_DICT"})"),
+                 "no version is given, and fsdp_config has 2 then"));
+  CHECK(sharding({"--use_fsdp", "--fsdp_state_dict_type", "LOCAL_STATE_DICT"}).state_dict.value == "local");
   CHECK(configured("true", R"({"version": 1, "state_dict_type": "LOCAL_STATE_DICT"})").state_dict.value ==
         "local");
 }

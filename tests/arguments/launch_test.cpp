@@ -269,6 +269,15 @@ TEST_CASE("role and threads reach the workers by the environment") {
   CHECK(parse({}).exported_environment.empty());
 }
 
+TEST_CASE("folders and host files of a script's unset variable are none, as are rank logs in None") {
+  for (const char* flag : {"--log_dir", "--enable_each_rank_log"})
+    CHECK_FALSE(parse({flag, ""}).arguments.launch.log_dir);
+  CHECK_FALSE(parse({"--enable_each_rank_log", "None"}).arguments.launch.log_dir);
+  CHECK(parse({"--enable_each_rank_log", "logs"}).arguments.launch.log_dir == "logs");
+  for (const char* flag : {"--hostfile", "--deepspeed_hostfile"})
+    CHECK_FALSE(parse({flag, ""}).origins.is_given("hostfile"));
+}
+
 TEST_CASE("L10: filters choose from a host file, one way at a time") {
   CHECK(mistakes({"--hostfile", "hosts", "--include", "a:0,1@b"}).empty());
   CHECK(contains(mistakes({"--hostfile", "hosts", "--include", "a", "--exclude", "b"}),

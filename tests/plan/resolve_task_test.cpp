@@ -268,7 +268,8 @@ TEST_CASE(
   CHECK(
       contains(parts.notes(), "SHARDED_STATE_DICT has no effect beside an adapter\n  where: --fsdp_config"));
   CHECK(contains(describe_plan(parts.plan(), machine(2), {}), "an adapter saved whole"));
-  const Case local = of({"--use_peft", "--fsdp_config", R"({"state_dict_type": "LOCAL_STATE_DICT"})"});
+  const Case local =
+      of({"--use_peft", "--fsdp_config", R"({"version": 1, "state_dict_type": "LOCAL_STATE_DICT"})"});
   CHECK(contains(local.notes(), "LOCAL_STATE_DICT has no effect beside an adapter"));
   CHECK_FALSE(contains(of({"--use_peft"}).notes(), "STATE_DICT"));
   // What accelerate fills in is nobody's wish.

@@ -164,10 +164,11 @@ struct Flag {
   bool imported =
       false;  // read by import/, which makes ParallelOptions or a note of it; a mapping is kept as written
   bool command_line_only = false;
-  bool when_given = false;     // its default, given, says more than silence: print_config shows it only then
-  bool common = false;         // in the short help
-  bool ours = false;           // not in the contract of transformers and the launchers
-  std::string_view bare = {};  // meaning of the flag without a value; booleans: true
+  bool empty_is_unset = false;  // an empty text, of a script's unset variable, is as if it were not given
+  bool when_given = false;      // its default, given, says more than silence: print_config shows it only then
+  bool common = false;          // in the short help
+  bool ours = false;            // not in the contract of transformers and the launchers
+  std::string_view bare = {};   // meaning of the flag without a value; booleans: true
   std::string_view also_fine = {};  // another value that means the default
   std::string_view null_is = {};    // meaning of null for a flag that cannot be unset
   // Another flag, which names a file that may add to the choices: beside it every word is taken, and whoever has read the file

@@ -222,7 +222,9 @@ class OptionCheck {
            .hint = "--optim adamw_torch_fused, or \"cycle_momentum\": false"});
     }
     for (const char* key : {"cycle_min_lr", "cycle_max_lr"}) {
-      if (!has(options, key)) problem(std::string("OneCycle needs ") + key, "", "");
+      if (!has(options, key))
+        problem(std::string("OneCycle needs ") + key, "the rate goes from the one to the other and back",
+                std::string(1, '"') + key + "\": RATE in the file's params or in --lr_scheduler_kwargs");
     }
   }
 

@@ -90,6 +90,8 @@ class Parser {
     std::vector<RawArgument> raw;
     read_files(config_paths(line), raw);
     raw.insert(raw.end(), line.begin(), line.end());
+    std::erase_if(raw,
+                  [](const RawArgument& each) { return each.flag->empty_is_unset && each.written == ""; });
     environment_ = without_declined_launches(environment_, raw, outcome_.notes);
     const std::vector<RawArgument> variables = flags_of_environment(environment_, outcome_.notes, problems_);
     raw.insert(raw.begin(), variables.begin(), variables.end());

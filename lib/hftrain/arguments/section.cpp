@@ -1,5 +1,6 @@
 #include "hftrain/arguments/section.h"
 
+#include "hftrain/arguments/json_text.h"
 #include "hftrain/arguments/parse.h"
 #include "hftrain/arguments/yaml_values.h"
 #include "hftrain/base/file.h"
@@ -17,15 +18,13 @@ std::optional<Section> read(const std::string& text, const std::string& origin, 
   YamlValues reader(name, problems);
   const size_t before = problems.size();
   const YAML::Node root = reader.document(text, json);
-  if (problems.size() > before) {
-    if (name.empty()) problems.back().where = place(origin);
-    return std::nullopt;
-  }
+  if (problems.size() > before) return std::nullopt;
   Section section;
   section.origin = origin;
+  section.has_comments = json && without_comments(text) != text;
   if (!root.IsMap()) {
     problems.push_back({.what = origin + " is not a mapping",
-                        .where = name.empty() ? place(origin) : name,
+                        .where = name,
                         .why = "its outermost value is a list or a single value",
                         .hint = "keys with values: {\"key\": value} in JSON, key: value in YAML"});
     return std::nullopt;
@@ -63,8 +62,9 @@ std::optional<Section> read_section_file(const std::string& path, Diagnostics& p
 
 std::optional<Section> read_section_text(const std::string& text, const std::string& flag,
                                          const ParseOutcome& outcome, Diagnostics& problems) {
+  const size_t before = problems.size();
   std::optional<Section> section = read(text, outcome.origins.of(flag), "", true, problems);
-  if (!section) problems.back().where = outcome.origins.describe(flag);
+  for (size_t i = before; i < problems.size(); ++i) problems[i].where = outcome.origins.describe(flag);
   return section;
 }
 
@@ -90,6 +90,15 @@ std::optional<Section> section_of(const std::string& flag, const ParseOutcome& o
   absent.where = outcome.origins.describe(flag);
   absent.hint = flag + " takes the name of a JSON file, or JSON text that starts with {";
   return section;
+}
+
+void tell_comments(const Section& section, Diagnostics& notes) {
+  if (!section.has_comments) return;
+  notes.push_back({.severity = Diagnostic::Severity::kNote,
+                   .what = "comments in JSON are passed over",
+                   .where = place(section.origin),
+                   .why = "transformers and accelerate refuse such a text",
+                   .hint = ""});
 }
 
 bool same_section(const Json& one, const Json& other) {

@@ -16,6 +16,7 @@ struct Section {
   Json values = Json::object();  // every plain value is text, whatever it looks like; null stays null
   std::map<std::string, std::string> places;  // JSON pointer -> file:line:column; empty for text of a flag
   std::string origin;                         // of the whole: "--fsdp_config", "run.yaml:7:3", "ds.json"
+  bool has_comments = false;                  // of JSON, which has none
 
   // Where the part stands, else the origin.
   const std::string& place(const std::string& pointer) const;
@@ -31,6 +32,7 @@ std::optional<Section> read_section_text(const std::string& text, const std::str
 // cannot be read, which is in `problems`.
 std::optional<Section> section_of(const std::string& flag, const ParseOutcome& outcome,
                                   Diagnostics& problems);
+void tell_comments(const Section& section, Diagnostics& notes);
 // Whether two values that such a flag can have say the same: the name of one file, however it is written, or equal contents.
 // Those that cannot be read are the same when they are written alike.
 bool same_section(const Json& one, const Json& other);

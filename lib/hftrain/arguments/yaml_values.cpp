@@ -15,6 +15,11 @@ namespace {
 constexpr int kDeepest = 32;       // levels of a configuration
 constexpr int kLargest = 100'000;  // values, aliases followed
 
+// line:column
+std::string position(const YAML::Mark& mark) {
+  return std::to_string(mark.line + 1) + ':' + std::to_string(mark.column + 1);
+}
+
 YAML::Mark mark_at(const std::string& text, size_t place) {
   YAML::Mark mark;
   mark.line =
@@ -97,21 +102,25 @@ Json YamlValues::value(const YAML::Node& node, const std::string& pointer,
   }
   if (!node.IsMap()) return node.IsScalar() ? Json(text_of(node)) : Json(nullptr);
   Json mapping = Json::object();
+  std::map<std::string, YAML::Mark> seen;
   for (const auto& item : node) {
     const std::string key = text_of(item.first);
-    if (mapping.contains(key)) {
-      const auto first = places.find(pointer + '/' + key);
+    const auto [first, fresh] = seen.emplace(key, item.first.Mark());
+    if (!fresh)
       problem("key '" + key + "' is given twice", place_of(item.first),
-              first == places.end() ? "" : "first at " + first->second, "keep one of the two");
-    }
+              first_of_two(first->second, item.first), "keep one of the two");
     mapping[key] = value(item.second, pointer + '/' + key, places, depth + 1);
   }
   return mapping;
 }
 
 std::string YamlValues::place_at(const YAML::Mark& mark) const {
-  if (mark.is_null() || name_.empty()) return name_;
-  return name_ + ':' + std::to_string(mark.line + 1) + ':' + std::to_string(mark.column + 1);
+  return mark.is_null() || name_.empty() ? name_ : name_ + ':' + position(mark);
+}
+
+std::string YamlValues::first_of_two(const YAML::Mark& first, const YAML::Node& second) const {
+  if (!name_.empty()) return "first at " + place_at(first);
+  return "at " + position(first) + " and at " + position(second.Mark()) + " of the text (line:column)";
 }
 
 void YamlValues::problem(std::string what, std::string where, std::string why, std::string hint) {

@@ -34,6 +34,8 @@ class YamlValues {
   // Makes YAML of it; half a character is a mistake.
   bool take_json(std::string& text);
   std::string place_at(const YAML::Mark& mark) const;
+  // Where a key stands that is given again.
+  std::string first_of_two(const YAML::Mark& first, const YAML::Node& second) const;
 
   std::string name_;
   Diagnostics& problems_;

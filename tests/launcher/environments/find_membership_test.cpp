@@ -280,6 +280,24 @@ TEST_CASE("an address of this machine that nobody asks for is told") {
   CHECK(membership({}, two).notices.empty());
 }
 
+TEST_CASE("where machines would meet is told to have no use on one") {
+  const auto notices = [](const char* origin, const std::string& host, const std::string& job = "none") {
+    LaunchArguments launch;
+    launch.master_addr = host;
+    launch.rdzv_id = job;
+    Origins origins;
+    origins.set("master_addr", origin);
+    origins.set("rdzv_endpoint", "--rdzv_endpoint");
+    return join(membership({}, launch, 0, origins).notices, "\n");
+  };
+  CHECK(notices("--master_addr", "10.1.1.1") ==
+        "--master_addr 10.1.1.1 is not used: no other machine takes part");
+  CHECK(contains(notices("--rdzv_endpoint", "10.1.1.1"), "--rdzv_endpoint 10.1.1.1 is not used"));
+  CHECK(contains(notices("--master_addr", "127.0.0.1", "mine"), "--rdzv_id mine is not used"));
+  for (const char* loopback : {"127.0.0.1", "localhost", "::1"})
+    CHECK(notices("--master_addr", loopback).empty());
+}
+
 TEST_CASE("mpirun with several processes per machine gives ranks") {
   const Membership rank = membership(open_mpi(1, 2, 1, 2), {}, 4);
   CHECK(is(rank.assigned, 1, 1, 2, 2));

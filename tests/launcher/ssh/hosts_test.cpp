@@ -126,6 +126,7 @@ TEST_CASE("a host file has a name and slots per line") {
   REQUIRE(hosts.size() == 2);
   CHECK(hosts[0] == Host{"worker-0", {0, 1, 2, 3}, false});
   CHECK(hosts[1] == Host{"worker-1", {0, 1}, false});
+  CHECK(parse_host_file("\xEF\xBB\xBFworker-0 slots=4\n", "h").at(0) == hosts[0]);  // as Windows writes it
 }
 
 TEST_CASE("L11: every line of a host file that cannot be is named") {

@@ -259,7 +259,7 @@ fault("a passive log level leaves the progress bar whatever TRANSFORMERS_VERBOSI
       tests=["arguments: values that follow from others"], says=r"disable_tqdm == hides")
 
 fault("activation_checkpointing_offload of accelerate launch is taken without a version",
-      "lib/hftrain/arguments/import/fsdp_rules.cpp", "launch_alone || is_of_older_release() ? 1 : 2", "2",
+      "lib/hftrain/arguments/import/fsdp_rules.cpp", "request_.words.empty() || is_of_older_release() ? 1 : 2", "2",
       tests=["arguments: rule F13: activations are offloaded where they are computed again, in version 2"],
       says=r"mistakes\(launch\)|belongs to version 2")
 
@@ -269,7 +269,7 @@ fault("ACCELERATE_DEBUG_MODE=1 is taken without a word",
       says=r"has no effect")
 
 fault("variables of DeepSpeed are taken without a word where FSDP is announced",
-      "lib/hftrain/arguments/import/environment.cpp", 'say_unused(of_deepspeed_alone(), ', 'say_unused({}, ',
+      "lib/hftrain/arguments/import/environment.cpp", 'say_unused(of_deepspeed(), ', 'say_unused({}, ',
       tests=["arguments: of a launch by FSDP the variables of DeepSpeed are told to be unused, and the other way round"],
       says=r"of_fsdp")
 

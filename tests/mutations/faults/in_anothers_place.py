@@ -79,3 +79,58 @@ fault("another max_steps than total_num_steps is told behind all other mistakes"
       "lib/hftrain/arguments/import/deepspeed_optimizer.cpp", "if (asked > 0 && asked != total)", "if (asked < 0 && asked != total)",
       tests=["arguments: D1: total_num_steps is held against max_steps, beside every other mismatch"],
       says=r"max_steps differ")
+
+fault("words of a DeepSpeed file are known in three forms of letters",
+      "lib/hftrain/arguments/import/section_check.cpp", "if (key.any_case && value.is_string())", "if (key.any_case && value.is_number())",
+      tests=["arguments: words that DeepSpeed lowers are known in any case"],
+      says=r"is not one of|MEAN")
+
+fault("modules that are to stay in float32 are no text",
+      "lib/hftrain/arguments/import/deepspeed_precision_keys.cpp", ".type = Type::kList,", ".type = Type::kText,",
+      tests=["arguments: modules that are to stay in float32 are refused for what they ask"],
+      says=r"norms and losses|empty\(\)")
+
+fault("comments in JSON are passed over in silence",
+      "lib/hftrain/arguments/section.cpp", "if (!section.has_comments) return;", "if (section.has_comments) return;",
+      tests=["arguments: comments in JSON are taken, and that is told"],
+      says=r"kTold")
+
+fault("a key given twice in a flag's text has no place",
+      "lib/hftrain/arguments/section.cpp", "problems[i].where = outcome.origins.describe(flag);", "if (!section) problems[i].where = outcome.origins.describe(flag);",
+      tests=["arguments: an fsdp_config that cannot be read is one mistake"],
+      says=r"given twice")
+
+fault("a variable without effect is used, too",
+      "lib/hftrain/arguments/import/environment.cpp", "each.flag->support.status == Support::kAccepted && !each.flag->imported;", "each.flag->support.status == Support::kRefused && !each.flag->imported;",
+      tests=["arguments: accumulation, clipping, affinity and the compiler of an announced launch"],
+      says=r"dynamo_backend")
+
+fault("a backend of torch.compile that is off is told",
+      "lib/hftrain/arguments/flags/precision_flags.cpp", '.also_fine = "\\"no\\"",', '.also_fine = "no",',
+      tests=["arguments: what has no effect is told once, and not where it is off"],
+      says=r"dynamo_backend")
+
+fault("LOCAL_STATE_DICT is taken where nobody names a version of FSDP",
+      "lib/hftrain/arguments/import/fsdp_rules.cpp", 'if (version_there() == 2 && settings_.state_dict.value_or("") == "local")', 'if (version2() && settings_.state_dict.value_or("") == "local")',
+      tests=["arguments: rule F10: version 2 has no local state"],
+      says=r"no version is given")
+
+fault("an address where no other machine comes is passed over",
+      "launcher/environments/find_membership.cpp", 'origins_.is_given("master_addr") && !is_loopback(', 'origins_.is_given("local_addr") && !is_loopback(',
+      tests=["launcher: where machines would meet is told to have no use on one"],
+      says=r"is not used")
+
+fault("logs of ranks lie in a folder None",
+      "lib/hftrain/arguments/flags/launchers_flags.cpp", '.slot = unread_optional(Type::kText, "None"),', '.slot = unread_optional(Type::kText, "none"),',
+      tests=["arguments: folders and host files of a script's unset variable are none, as are rank logs in None"],
+      says=r"log_dir")
+
+fault("a host file of an unset variable is looked for",
+      "lib/hftrain/arguments/parse.cpp", 'return each.flag->empty_is_unset && each.written == "";', "return each.flag->empty_is_unset && each.written == nullptr;",
+      tests=["arguments: folders and host files of a script's unset variable are none, as are rank logs in None"],
+      says=r"log_dir|hostfile")
+
+fault("the mark at the start of a host file belongs to a machine's name",
+      "launcher/ssh/host_file.cpp", "if (text.starts_with(kByteOrderMark)) text", "if (text.ends_with(kByteOrderMark)) text",
+      tests=["launcher: a host file has a name and slots per line"],
+      says=r"hosts\[0\]")

@@ -220,6 +220,7 @@ std::vector<Flag> parallel_flags() {
       {.name = "fsdp_use_orig_params",
        .slot = unread(Type::kBool, "true"),
        .help = "Keep original parameters visible to the optimizer.",
+       .imported = true,
        .support = accepted("always so: parameters are sharded one by one")},
       {.name = "fsdp_cpu_ram_efficient_loading",
        .slot = unread(Type::kBool, "true"),

@@ -122,6 +122,7 @@ std::vector<Flag> precision_flags() {
                    {"aot_torchxla_trace_once"},
                    {"torhchxla_trace_once"},
                    {"tvm"}},
+       .also_fine = "\"no\"",
        .support = kLikeTorchCompile},
       {.name = "dynamo_mode",
        .slot = unread(Type::kText, "default"),

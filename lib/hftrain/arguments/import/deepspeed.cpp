@@ -67,6 +67,7 @@ void import_file(Section& section, ParseOutcome& outcome, Diagnostics& problems)
          .hint = "--config " + section.origin});
     return;
   }
+  tell_comments(section, outcome.notes);
   renew(section);
   DeepSpeedOptions options;
   FlagValues flags(outcome, problems);

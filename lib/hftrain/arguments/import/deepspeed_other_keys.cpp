@@ -33,8 +33,9 @@ const SectionKey kParallelWrite[] = {{.name = "pipeline_stage", .type = Type::kB
 const SectionKey kCheckpoint[] = {
     {.name = "tag_validation",
      .support = accepted("ranks always agree on a checkpoint"),
-     .neutral = "WARN",
-     .words = {"WARN", "IGNORE", "FAIL", "Warn", "Ignore", "Fail", "warn", "ignore", "fail"}},
+     .neutral = "warn",
+     .words = {"warn", "ignore", "fail"},
+     .any_case = true},
     {.name = "load_universal",
      .type = Type::kBool,
      .support = deepspeed_tables::kOwnFiles,

@@ -15,8 +15,7 @@ struct DeepSpeedFile {
   Diagnostics& problems;
 
   // A rule of the contract between keys of the file.
-  void refuse(const std::string& pointer, std::string what, std::string why = "",
-              std::string hint = "") const;
+  void refuse(const std::string& pointer, std::string what, std::string why, std::string hint) const;
 };
 
 // deepspeed_training.cpp

@@ -51,8 +51,9 @@ const SectionKey kDataTypes[] = {
     {.name = "param_dtype", .support = kStoredType, .neutral = "fp32"},
     {.name = "buffer_dtype", .support = kStoredType, .neutral = "fp32"},
     {.name = "keep_in_fp32_modules",
+     .type = Type::kList,
      .support = refused("norms and losses are always computed in float32"),
-     .neutral = "auto"},
+     .automatic = true},
 };
 
 }  // namespace

@@ -70,7 +70,10 @@ class ZeroSection {
     const std::string pointer = kZeroSection + "/stage", mics = kZeroSection + "/mics_shard_size";
     std::string name = strategy_of_stage(stage_);
     if (keys_.value_or<int64_t>(mics, -1) > 0) {
-      if (stage_ != 3) file_.refuse(mics, "mics_shard_size needs stage 3");
+      if (stage_ != 3)
+        file_.refuse(mics, "mics_shard_size needs stage 3",
+                     "it cuts parameters, which are whole in stage " + number(),
+                     "\"stage\": 3, or leave it out");
       name = "hybrid_shard";
       set(sharding_.shard_ranks, keys_.find(mics)->get<int64_t>(), mics, "the ranks of one shard group");
     }
@@ -162,7 +165,8 @@ class ZeroSection {
       file_.refuse(parameters, "offload_param needs stage 3", "parameters are whole in stage " + number(),
                    "\"stage\": 3, or offload_optimizer");
     if (stage_ == 0 && device("/offload_optimizer") != "none")
-      file_.refuse(kZeroSection + "/offload_optimizer", "offload_optimizer needs stage 1, 2 or 3");
+      file_.refuse(kZeroSection + "/offload_optimizer", "offload_optimizer needs stage 1, 2 or 3",
+                   "in stage 0 every rank has all of the optimizer's state", "\"stage\": 2, or no device");
     if (keys_.value_or(ratio, 1.0) < 1.0) {
       file_.refuse(ratio,
                    stage_ == 3 ? "offload_optimizer.ratio below 1 is not supported" : "ratio needs stage 3",

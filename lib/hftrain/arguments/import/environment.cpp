@@ -381,7 +381,8 @@ void note_used_variables(const Environment& environment, const std::vector<RawAr
   for (const RawArgument& each : raw) {
     const std::string flag(each.flag->replaced_by.flag.empty() ? each.flag->name
                                                                : each.flag->replaced_by.flag);
-    if (each.layer != kEnvironmentLayer || outcome.origins.of(flag) != each.origin) continue;
+    const bool told_idle = each.flag->support.status == Support::kAccepted && !each.flag->imported;
+    if (each.layer != kEnvironmentLayer || told_idle || outcome.origins.of(flag) != each.origin) continue;
     outcome.notes.push_back({.severity = Diagnostic::Severity::kNote,
                              .what = each.spelling + '=' + environment.get_or(each.spelling, "") +
                                      " of the environment is used as --" + std::string(each.flag->name),

@@ -157,6 +157,7 @@ class Import {
   void read_section() {
     const std::optional<Section> section = section_of("fsdp_config", outcome_, problems_);
     if (!section) return;
+    tell_comments(*section, outcome_.notes);
     request_.configured = true;
     std::map<std::string, std::string> seen;  // first name of a key -> its spelling here
     for (const auto& [name, value] : section->values.items()) {

@@ -48,6 +48,10 @@ class Settlement {
     return request_.words.empty() ? request_.launch_origin : request_.words_origin;
   }
   bool version2() const { return settings_.version && *settings_.version == 2; }
+  // Where none is given the Trainer's fsdp_config has 2 (up to 5.9 it had 1), and accelerate launch has 1.
+  int64_t version_there() const {
+    return settings_.version.value_or(request_.words.empty() || is_of_older_release() ? 1 : 2);
+  }
 
   // Rule 48.
   void old_form() {
@@ -152,8 +156,13 @@ class Settlement {
            problems_);
   }
 
-  // F8, F10.
+  // F8, F10. Where no version is given, options of both act here.
   void dialect() {
+    if (version_there() == 2 && settings_.state_dict.value_or("") == "local")
+      refuse("LOCAL_STATE_DICT does not exist in version 2 of FSDP", settings_.state_dict.origin,
+             settings_.version ? "version 2 is asked for by " + settings_.version.origin
+                               : "no version is given, and fsdp_config has 2 then",
+             "SHARDED_STATE_DICT, or version 1");
     if (!version2()) return version1();
     const auto ignored = [&](const auto& setting, const char* name, const char* why) {
       if (setting) warn(std::string(name) + " has no effect with version 2 of FSDP", setting.origin, why, "");
@@ -164,10 +173,6 @@ class Settlement {
     ignored(settings_.limit_all_gathers, "limit_all_gathers", "gathers in flight are always limited");
     if (settings_.forward_prefetch) {
       note("forward_prefetch has no effect with version 2 of FSDP", settings_.forward_prefetch.origin, "");
-    }
-    if (settings_.state_dict && *settings_.state_dict == "local") {
-      refuse("LOCAL_STATE_DICT does not exist in version 2 of FSDP", settings_.state_dict.origin,
-             "version 2 is asked for by " + settings_.version.origin, "SHARDED_STATE_DICT");
     }
   }
 
@@ -255,9 +260,8 @@ class Settlement {
       return refuse("activation_checkpointing_offload does nothing without activation_checkpointing",
                     offload.origin, "it is what recomputed units keep that is offloaded",
                     "activation_checkpointing: true");
-    // Where no version is given the Trainer's fsdp_config has 2 (up to 5.9 it had 1), and accelerate launch has 1.
+    if (version_there() != 1) return;
     const bool launch_alone = request_.words.empty();
-    if (settings_.version.value_or(launch_alone || is_of_older_release() ? 1 : 2) != 1) return;
     refuse("activation_checkpointing_offload belongs to version 2 of FSDP", offload.origin,
            settings_.version ? "fsdp version is 1 (" + settings_.version.origin + ')'
            : launch_alone    ? "fsdp_version is not given, and accelerate launch takes 1"

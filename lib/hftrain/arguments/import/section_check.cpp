@@ -26,7 +26,8 @@ Result<Json> typed(const SectionKey& key, const Json& written) {
     return ValueError{to_yaml(written) + " is not a list", "", ""};
   }
   const Key row[] = {{.name = "value", .type = key.type, .words = key.words, .range = key.range}};
-  const Json value = key.type == Type::kInt ? undisguised(written) : written;
+  Json value = key.type == Type::kInt ? undisguised(written) : written;
+  if (key.any_case && value.is_string()) value = to_lower(value.get<std::string>());
   Result<Json> converted = convert_mapping(row, Json{{"value", value}});
   if (auto* error = std::get_if<ValueError>(&converted)) {
     const std::string prefix = "key 'value': ";
@@ -58,6 +59,7 @@ bool neutral(const SectionKey& key, const Json& value) {
   if (key.automatic && value == "auto") return true;
   if (!key.switched_by.empty() && value.is_object()) return leaves_switch_off(key, value);
   if (key.type == Type::kMapping) return switched_off(value);
+  if (key.type == Type::kList) return value.empty();
   if (key.type == Type::kText && key.neutral.empty()) return value == "none" || value == "null";
   return !key.neutral.empty() && value == neutral_value(key.type, key.neutral);
 }

@@ -21,6 +21,7 @@ struct SectionKey {
   std::string_view neutral = {};          // of an accepted or refused key: the value that is always fine
   std::span<const SectionKey> keys = {};  // of a mapping; empty: its keys are not looked at
   std::vector<std::string_view> words = {};
+  bool any_case = false;  // of the words, which are in lower case
   Range range = {};
   bool automatic = false;   // "auto" may stand for the value
   bool endless = false;     // infinity may stand for the number, as if the key were absent
