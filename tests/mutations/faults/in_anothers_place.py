@@ -66,7 +66,7 @@ fault("the folder that state is offloaded to may be a file",
       says=r"no offloaded state can be kept there")
 
 fault("ranks that a launcher has started are asked for again",
-      "lib/hftrain/arguments/import/accelerate_layers.cpp", "if (ranks_are_started || std::any_of(", "if (std::any_of(",
+      "lib/hftrain/arguments/import/accelerate_layers.cpp", "if (ranks_are_started || std::any_of(", "if ((ranks_are_started && raw.empty()) || std::any_of(",
       tests=["arguments: where a launcher has started the ranks, an Accelerate file need not say how many there are"],
       says=r"num_processes")
 
