@@ -35,6 +35,8 @@ CASES = {
     "tokens": ("llama", "labels", {"max_length": 20}), "masked-tokens": ("qwen3", "masks", {"completion_only_loss": True}),
     "unmasked-tokens": ("gpt2", "masks", {}), "packed-tokens": ("llama", "masks", {"packing": True, "max_length": 64, "completion_only_loss": True}),
     "packed-gpt2": ("gpt2", "pairs", {"packing": True, "max_length": 64, "packing_strategy": "bfd_split"}),
+    "wrapped": ("llama", "messages", {"packing": True, "max_length": 48, "packing_strategy": "wrapped", "assistant_only_loss": True}),
+    "wrapped-gpt2": ("gpt2", "pairs", {"packing": True, "max_length": 24, "packing_strategy": "wrapped"}),
 }
 EVALUATED = {"evaluated-gpt2": ("gpt2", 1), "evaluated-llama": ("llama", 2), "evaluated-gpt2-apart": ("gpt2", 2)}  # family and ranks
 
@@ -119,6 +121,22 @@ def packed_by_best_fit(samples, longest, splits):
     return [members for _, _, members in bins]
 
 
+def wrapped(samples, longest):
+    """Rows of one stream of tokens."""
+    ids, labels = ([value for sample in samples for value in sample[column]] for column in (0, 1))
+    return [[(ids[b:b + longest], labels[b:b + longest])] for b in range(0, len(ids), longest)]
+
+
+def by_best_fit(flags):
+    return bool(flags.get("packing")) and flags.get("packing_strategy") != "wrapped"
+
+
+def packed(samples, flags):
+    if flags.get("packing_strategy") == "wrapped":
+        return wrapped(samples, flags["max_length"])
+    return packed_by_best_fit(samples, flags["max_length"], flags.get("packing_strategy") == "bfd_split")
+
+
 class Collator:
     """Padded rows, each of which is one sample; of packed sequences every sample gets a row of its own, which is what packing must not change."""
 
@@ -152,7 +170,7 @@ def of_trainer(scratch, folder, rows, flags, steps):
     samples = [features_of(tokenizer, row, flags) for row in rows]
     if flags.get("packing"):
         groups = [samples[b:b + 1000] for b in range(0, len(samples), 1000)]
-        sequences = [s for group in groups for s in packed_by_best_fit(group, flags["max_length"], flags.get("packing_strategy") == "bfd_split")]
+        sequences = [s for group in groups for s in packed(group, flags)]
     else:
         longest = flags.get("max_length", 1024)
         cut = [(ids[:longest], labels[:longest]) for ids, labels in samples]
@@ -161,7 +179,7 @@ def of_trainer(scratch, folder, rows, flags, steps):
                                   remove_unused_columns=False, **COMMON)
     trainer = Trainer(model=AutoModelForCausalLM.from_pretrained(folder), args=arguments, data_collator=Collator(tokenizer.eos_token_id),
                       compute_loss_func=dynamic_loss if flags.get("loss_type") == "dft" else None,
-                      train_dataset=[{"samples": s, "packed": bool(flags.get("packing"))} for s in sequences])
+                      train_dataset=[{"samples": s, "packed": by_best_fit(flags)} for s in sequences])
     trainer.train()
     return {r["step"]: r["loss"] for r in trainer.state.log_history if "loss" in r}
 
@@ -234,7 +252,7 @@ def compare(name, options, scratch):
     folder = model_folder(scratch, family, fixtures.tokenizer(scratch, text, 512))
     mine = of_hftrain(scratch, name, folder, path, flags, options.steps)
     peers = {"the Trainer": of_trainer(scratch, folder, rows, flags, options.steps)}
-    if options.trl and not flags.get("packing"):  # its packing is of FlashAttention alone
+    if options.trl and not by_best_fit(flags):  # TRL needs FlashAttention for it
         peers["TRL"] = of_trl(scratch, folder, rows, flags, options.steps)
     apart = {peer: worst_of(name, mine, losses, options.steps) for peer, losses in peers.items()}
     print(f"{name}: loss {mine[1]:.4f} -> {mine[options.steps]:.4f}; worst relative difference "

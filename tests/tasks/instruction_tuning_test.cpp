@@ -55,6 +55,7 @@ TEST_CASE("instruction data: tokens and labels are TRL's", "[tasks][instructions
     const auto dataset = open_split(made.train);
     CHECK(column_of_all(*dataset, "input_ids") == wanted.at("input_ids"));
     CHECK(column_of_all(*dataset, "labels") == wanted.at("labels"));
+    CHECK(dataset->has("seq_lengths") == wanted.contains("seq_lengths"));
     if (wanted.contains("seq_lengths"))
       CHECK(column_of_all(*dataset, "seq_lengths") == wanted.at("seq_lengths"));
   }

@@ -6,6 +6,11 @@
 
 namespace hftrain::data {
 
+FeatureSchema packed_schema(FeatureSchema samples, const std::optional<PackingOptions>& packing) {
+  if (packing && packing->keeps_documents()) samples.push_back({kDocumentLengths, FeatureType::kInteger});
+  return samples;
+}
+
 DocumentPacker::DocumentPacker(const PackingOptions& options, size_t columns,
                                std::unique_ptr<FeatureSink> next)
     : options_(options), next_(std::move(next)) {
@@ -37,7 +42,8 @@ void DocumentPacker::pack() {
   const std::vector<int32_t>& lengths = held_.columns.front().lengths;
   std::vector<size_t> begins(lengths.size());
   for (size_t i = 1; i < lengths.size(); ++i) begins[i] = begins[i - 1] + static_cast<size_t>(lengths[i - 1]);
-  Features packed{.columns = std::vector<FeatureValues>(held_.columns.size() + 1)};
+  Features packed{.columns = std::vector<FeatureValues>(held_.columns.size())};
+  FeatureValues documents;
   for (const PackedSequence& sequence : packed_sequences(lengths, options_.longest, options_.strategy)) {
     int32_t total = 0;
     for (const PackedPiece& piece : sequence) {
@@ -48,13 +54,14 @@ void DocumentPacker::pack() {
         std::vector<int32_t>& joined = packed.columns[column].integers;
         joined.insert(joined.end(), numbers.begin(), numbers.end());
       }
-      packed.columns.back().integers.push_back(static_cast<int32_t>(piece.length));
+      documents.integers.push_back(static_cast<int32_t>(piece.length));
       total += static_cast<int32_t>(piece.length);
     }
     for (size_t column = 0; column < held_.columns.size(); ++column)
       packed.columns[column].lengths.push_back(total);
-    packed.columns.back().lengths.push_back(static_cast<int32_t>(sequence.size()));
+    documents.lengths.push_back(static_cast<int32_t>(sequence.size()));
   }
+  if (options_.keeps_documents()) packed.columns.push_back(std::move(documents));
   next_->add(packed);
   for (FeatureValues& column : held_.columns) column = FeatureValues();
 }

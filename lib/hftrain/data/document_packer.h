@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "hftrain/data/feature_sink.h"
@@ -9,20 +10,26 @@
 
 namespace hftrain::data {
 
-// The column of the lengths of the documents that a sequence is joined of. Their numbers follow one another.
+// The column of the lengths of the documents that a sequence is joined of. Their numbers follow one another. Sequences
+// that are one stream of tokens have none: each of them is a document.
 inline constexpr const char* kDocumentLengths = "seq_lengths";
 
 // How the samples of a split are packed.
 struct PackingOptions {
   PackingStrategy strategy = PackingStrategy::kBestFit;
   int64_t longest = 1024;  // tokens of a sequence
+
+  bool keeps_documents() const { return strategy != PackingStrategy::kWrapped; }
 };
+
+// The columns of samples with these, where a split is packed so.
+FeatureSchema packed_schema(FeatureSchema samples, const std::optional<PackingOptions>& packing);
 
 // Packs every kRowsPerGroup samples for themselves, as datasets.map gives them to TRL. Used by one thread; holds so many
 // samples.
 class DocumentPacker final : public FeatureSink {
  public:
-  // Features have `columns` columns of one length each; `next` gets one more, kDocumentLengths.
+  // Features have `columns` columns of one length each; `next` gets those of packed_schema.
   DocumentPacker(const PackingOptions& options, size_t columns, std::unique_ptr<FeatureSink> next);
 
   void add(const Features& features) override;

@@ -60,6 +60,9 @@ struct Recipe {
       "--block_size";  // by which the length of blocks, or of the longest row, is asked for
   // Of kKeepRows: how the samples of a split are joined. Not set, or nothing: they stay as they are.
   std::function<std::optional<PackingOptions>(Split)> packing;
+  std::optional<PackingOptions> packing_of(Split split) const {
+    return packing ? packing(split) : std::nullopt;
+  }
   std::optional<uint64_t>
       shuffle_seed;  // samples are put into the order of datasets' shuffle, before and after packing
   bool takes_token_files = false;  // files that hold its input_ids already are data too; only of kPack

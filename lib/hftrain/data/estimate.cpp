@@ -112,7 +112,7 @@ PreparedSplit ordered(const SplitRequest& split, const PrepareRequest& request, 
 PreparedSplit guessed(const SplitRequest& split, const PrepareRequest& request) {
   constexpr uint64_t kBytesPerToken = 4;
   constexpr int64_t kTokensPerRow = 64;  // where rows stay as they are
-  const auto packing = request.recipe.packing ? request.recipe.packing(split.split) : std::nullopt;
+  const auto packing = request.recipe.packing_of(split.split);
   const int64_t sample = packs(request) ? request.block_size : packing ? packing->longest : kTokensPerRow;
   uint64_t tokens = text_bytes(split) / kBytesPerToken;
   for (const std::string& prefix : split.files.token_prefixes) tokens += bytes_of_file(prefix + ".bin") / 2;

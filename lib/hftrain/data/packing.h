@@ -11,7 +11,7 @@ enum class PackingStrategy {
   kBestFit,  // bfd: whole samples, the longest first, each into the fullest sequence that has room for it; samples
              // longer than a sequence are cut
   kBestFitSplit,  // bfd_split: the same, but longer samples are divided and none of their tokens is lost
-  kWrapped,       // wrapped: one behind the other, cut wherever a sequence is full
+  kWrapped,       // wrapped: one stream of tokens, cut wherever a sequence is full
 };
 
 // A part of a sample in a sequence.

@@ -161,8 +161,7 @@ std::optional<PreparedSplit> SplitBuilder::build_from_rows(const SplitRequest& s
   if (!rows) return std::nullopt;
   if (!tokenizer_ && request_.recipe.reads_text) tokenizer_ = load_tokenizer_();
   const std::unique_ptr<Encoder> encoder = request_.recipe.encoder(tokenizer_, split.split, facts);
-  FeatureSchema schema = encoder->schema();
-  if (packing_of(split.split)) schema.push_back({kDocumentLengths, FeatureType::kInteger});
+  const FeatureSchema schema = packed_schema(encoder->schema(), request_.recipe.packing_of(split.split));
   Writers writers;
   for (const FeatureColumn& column : schema) {
     writers.push_back(std::make_unique<ColumnWriter>(column_prefix(prefix, column.name), column.type,
@@ -209,9 +208,10 @@ std::unique_ptr<FeatureSink> SplitBuilder::keeper_for(const SplitRequest& split,
   std::unique_ptr<FeatureSink> sink =
       shuffled(".samples", schema, split.max_samples,
                std::make_unique<RowKeeper>(schema, pointers_to(writers), split.max_samples));
-  const std::optional<PackingOptions> packing = packing_of(split.split);
+  const std::optional<PackingOptions> packing = request_.recipe.packing_of(split.split);
   if (!packing) return sink;
-  const FeatureSchema columns(schema.begin(), schema.end() - 1);
+  FeatureSchema columns = schema;
+  if (packing->keeps_documents()) columns.pop_back();
   return shuffled(".rows", columns, std::nullopt,
                   std::make_unique<DocumentPacker>(*packing, columns.size(), std::move(sink)));
 }

@@ -50,9 +50,6 @@ class SplitBuilder {
                                         const std::string& prefix, Writers& writers) const;
   std::unique_ptr<FeatureSink> keeper_for(const SplitRequest& split, const FeatureSchema& schema,
                                           const std::string& prefix, Writers& writers) const;
-  std::optional<PackingOptions> packing_of(Split split) const {
-    return request_.recipe.packing ? request_.recipe.packing(split) : std::nullopt;
-  }
   RowOptions row_options(Split split) const;
   void tell(Split split, const Encoder& encoder) const;
   static void check_all(const SplitRequest& split, const Encoder& encoder);

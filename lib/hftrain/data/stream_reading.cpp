@@ -15,10 +15,7 @@ constexpr size_t kStreamChunkBytes = 32 << 10;
 constexpr size_t kStreamChunksPerThread = 2;
 
 FeatureSchema schema_of_samples(const StreamSource& source) {
-  FeatureSchema schema = source.encoder->schema();
-  if (source.recipe.packing && source.recipe.packing(Split::kTrain))
-    schema.push_back({kDocumentLengths, FeatureType::kInteger});
-  return schema;
+  return packed_schema(source.encoder->schema(), source.recipe.packing_of(Split::kTrain));
 }
 
 // The rows of `source` until nobody wants more, counted: also those that somebody behind this one passes over.
@@ -177,9 +174,9 @@ std::unique_ptr<FeatureSink> StreamReading::make_sink() {
   if (source_.recipe.arrangement == Arrangement::kPack)
     return std::make_unique<BlockPacker>(spec.block_size, spec.max_samples, writers);
   auto keeper = std::make_unique<RowKeeper>(schema_, std::move(writers), spec.max_samples);
-  const auto packing = source_.recipe.packing ? source_.recipe.packing(Split::kTrain) : std::nullopt;
+  const auto packing = source_.recipe.packing_of(Split::kTrain);
   if (!packing) return keeper;
-  return std::make_unique<DocumentPacker>(*packing, schema_.size() - 1, std::move(keeper));
+  return std::make_unique<DocumentPacker>(*packing, source_.encoder->schema().size(), std::move(keeper));
 }
 
 void StreamReading::hand_over() {

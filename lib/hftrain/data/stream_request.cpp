@@ -54,8 +54,8 @@ std::vector<std::string> columns_of(const PrepareRequest& request, const Tokeniz
   if (request.tokenizer_folder.empty()) return {kInputIds};  // of a plan without a tokenizer
   const auto encoder = request.recipe.encoder(load_tokenizer(), Split::kTrain, nullptr);
   std::vector<std::string> columns;
-  for (const FeatureColumn& column : encoder->schema()) columns.push_back(column.name);
-  if (request.recipe.packing && request.recipe.packing(Split::kTrain)) columns.emplace_back(kDocumentLengths);
+  const FeatureSchema schema = packed_schema(encoder->schema(), request.recipe.packing_of(Split::kTrain));
+  for (const FeatureColumn& column : schema) columns.push_back(column.name);
   return columns;
 }
 

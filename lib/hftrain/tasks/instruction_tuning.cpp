@@ -64,14 +64,21 @@ InstructionEncoding encoding_of(const chat::TemplateFolder& folder, std::time_t 
   return encoding;
 }
 
-// Of TRL's packing alone, wrapped keeps the rows of a batch apart.
+// Wrapped rows are plain ones: they stand below one another, padded.
 bool joins_instructions(const TaskInput& input) {
   const arguments::InstructionArguments& asked = asked_of(input);
   return asked.padding_free || (asked.packing && asked.packing_strategy != "wrapped");
 }
 
+// As prepared data call it. Rows that were made under the flag's own word have marks where samples begin.
+constexpr const char* kOneStream = "wrapped, one stream";
+
+std::string packing_word(const std::string& strategy) {
+  return strategy == "wrapped" ? kOneStream : strategy;
+}
+
 data::PackingStrategy packing_strategy(const std::string& name) {
-  if (name == "wrapped") return data::PackingStrategy::kWrapped;
+  if (name == kOneStream) return data::PackingStrategy::kWrapped;
   return name == "bfd_split" ? data::PackingStrategy::kBestFitSplit : data::PackingStrategy::kBestFit;
 }
 
@@ -147,7 +154,7 @@ Json instruction_options(const TaskInput& input) {
   const bool packs_training = packs_split(input, data::Split::kTrain),
              packs_others = packs_split(input, data::Split::kValidation);
   if (packs_training || packs_others)
-    options["packing"] = {asked.packing_strategy, packs_training, packs_others};
+    options["packing"] = {packing_word(asked.packing_strategy), packs_training, packs_others};
   if (asked.shuffle_dataset) options["shuffle"] = static_cast<uint64_t>(input.arguments.run.seed);
   return options;
 }
@@ -183,7 +190,7 @@ data::Recipe instructions_again(const Json& settings) {
                        const Json&) {
     InstructionEncoding of_split = encoding;
     if (packs(split)) of_split.max_length.reset();
-    of_split.joins_rows = packs(split) && packing.at(0) == "wrapped";
+    of_split.joins_rows = packs(split) && packing.at(0) == kOneStream;
     return instruction_encoder(std::move(tokenizer), std::move(of_split));
   };
   return recipe;

@@ -197,3 +197,8 @@ fault("the length of targets that are evaluated makes other training data",
       "lib/hftrain/tasks/sequence_to_sequence.cpp", '["lengths"] = {limits.source, limits.target};', '["lengths"] = {limits.source, limits.target, limits.evaluated_target};',
       tests=["tasks: what evaluation alone reads is none of the training data's options"],
       says=r"val_max|training_options|==")
+
+fault("samples of wrapped rows do not see each other",
+      "lib/hftrain/data/document_packer.h", "return strategy != PackingStrategy::kWrapped;", "return static_cast<int>(strategy) >= 0;",
+      tests=["tasks: instruction data: tokens and labels are TRL's"],
+      says=r"seq_lengths")

@@ -45,8 +45,8 @@ std::vector<Flag> instruction_flags() {
        .help = "How samples are packed.",
        .note =
            "bfd: whole, those above max_length cut, the longest first, each where it fits best; bfd_split: "
-           "those are divided instead; wrapped: one behind the other, cut where a sequence is full. None "
-           "sees another.",
+           "those are divided instead; none sees another. wrapped: one stream of tokens, cut where a "
+           "sequence is full.",
        .choices = {{"bfd"}, {"wrapped"}, {"bfd_split"}},
        .ours = true},
       {.name = "padding_free",
