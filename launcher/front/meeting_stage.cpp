@@ -18,8 +18,13 @@ namespace fs = std::filesystem;
 plan::AgentFacts facts_of(const CommandContext& context, const Inputs& inputs,
                           const launcher::Membership& membership) {
   const fs::path plugin = fs::path(context.program).parent_path().parent_path() / "lib" / "libhftrain_mpi.so";
-  return launcher::own_facts(membership, inputs.topology, inputs.parsed.arguments.launch.nproc_per_node,
-                             path_exists(plugin.string()));
+  plan::AgentFacts facts =
+      launcher::own_facts(membership, inputs.topology, inputs.parsed.arguments.launch.nproc_per_node,
+                          path_exists(plugin.string()));
+  std::error_code none;
+  if (inputs.parsed.arguments.saving.save_on_each_node)
+    facts.output_folder = fs::weakly_canonical(inputs.output_dir, none).string();
+  return facts;
 }
 
 std::string secret_of(const Inputs& inputs) {

@@ -15,10 +15,10 @@ def outputs(scenario, name):
     return [os.path.join(scenario.folder, f"{name}-on-{index}") for index in range(2)]
 
 
-def start(scenario, name, *more, same_path=False, instead=None):
+def start(scenario, name, *more, same_path=False, instead=None, one_machine=False):
     """Both machines, each with its own output folder; their codes and what they printed. `same_path`: the second has a disk
     of its own under the path of the first, whose content is copied out when it ends. `instead`: a path, and the folder that
-    the second has there."""
+    the second has there. `one_machine`: both programs run on the first."""
     port = free_port()
     fronts, (first, second) = [], outputs(scenario, name)
     for index, output in enumerate((first, first if same_path else second)):
@@ -30,7 +30,7 @@ def start(scenario, name, *more, same_path=False, instead=None):
                     "sh", *argv]
         if instead and index == 1:
             argv = ["sh", "-c", f"mount --bind {instead[1]} {instead[0]} && exec \"$@\"", "sh", *argv]
-        fronts.append(scenario.front(index, argv, f"{name}-{index}-{port}"))
+        fronts.append(scenario.front(0 if one_machine else index, argv, f"{name}-{index}-{port}"))
     return [front.wait() for front in fronts], "".join(front.text() for front in fronts)
 
 
@@ -70,6 +70,13 @@ def scenario_every_node_ends_as_a_complete_run(scenario):
         check(f"{name}: ends with 0 on both machines", codes == [0, 0], text)
         check_complete(scenario, name, [4, 6])
         check_equal_losses(name, reference, outputs(scenario, name)[0], text)
+
+
+def scenario_two_programs_of_one_machine_are_nodes_by_their_folders(scenario):
+    codes, text = start(scenario, "beside", "--save_total_limit", "2", one_machine=True)
+    check("both programs end with 0", codes == [0, 0], text)
+    check_complete(scenario, "beside", [4, 6])
+    check_equal_losses("beside", scenario.reference(), outputs(scenario, "beside")[0], text)
 
 
 def scenario_the_run_goes_on_in_both_folders(scenario):

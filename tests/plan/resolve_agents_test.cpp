@@ -75,6 +75,20 @@ TEST_CASE("several agents on one machine are one node, with shared memory and sh
   CHECK(column(ranks, &RankPlan::threads) == Ints{4, 4});
 }
 
+TEST_CASE("agents of one machine that save into folders of their own are nodes, on the same cores") {
+  AgentFacts a = agent(0, "a"), b = agent(1, "a"), c = agent(2, "a");
+  a.output_folder = c.output_folder = "/one";
+  b.output_folder = "/two";
+  const RanksPlan ranks = job({a, b, c}, {"--save_on_each_node"}).plan().ranks;
+  CHECK(ranks.nodes == 2);
+  CHECK(column(ranks, &RankPlan::node) == Ints{0, 1, 0});
+  CHECK(column(ranks, &RankPlan::local_rank) == Ints{0, 0, 1});
+  CHECK(column(ranks, &RankPlan::threads) ==
+        column(job({agent(0, "a"), agent(1, "a"), agent(2, "a")}).plan().ranks, &RankPlan::threads));
+  Json json = b;
+  CHECK(json.get<AgentFacts>().output_folder == "/two");
+}
+
 TEST_CASE("ranks that are bound to cores of their own keep them") {
   const RanksPlan ranks = job({assigned(0, 0, "a", 2, {0, 1, 2}), assigned(1, 1, "a", 2, {3})}).plan().ranks;
   CHECK(column(ranks, &RankPlan::threads) == Ints{3, 1});
@@ -166,6 +180,13 @@ TEST_CASE("two agents on one machine must not take the same GPU") {
   Topology second = machine(1);
   second.visible.devices[0].device.uuid = "GPU-other";
   CHECK(job({agent(0, "a", machine(1)), agent(1, "a", second)}).plan().ranks.world_size == 2);
+}
+
+TEST_CASE("two nodes of one machine must not take the same GPU") {
+  AgentFacts a = agent(0, "a", machine(1)), b = agent(1, "a", machine(1));
+  a.output_folder = "/one";
+  b.output_folder = "/two";
+  CHECK(contains(job({a, b}, {"--save_on_each_node"}).error().render(), "ranks 0 and 1 would share one GPU"));
 }
 
 TEST_CASE("given ranks that were not told their place on the machine find it when they meet") {

@@ -44,16 +44,22 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Topology, devices, visible, mask, device_orde
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AssignedRank, rank, local_rank, world_size, local_world_size)
 
 void to_json(Json& json, const AgentFacts& facts) {
-  json = {{"agent", facts.agent},       {"host", facts.host},
-          {"machine", facts.machine},   {"topology", facts.topology},
-          {"cores", facts.cores},       {"nproc_per_node", facts.nproc_per_node},
-          {"assigned", facts.assigned}, {"joins_mpi", facts.joins_mpi}};
+  json = {{"agent", facts.agent},
+          {"host", facts.host},
+          {"machine", facts.machine},
+          {"output_folder", facts.output_folder},
+          {"topology", facts.topology},
+          {"cores", facts.cores},
+          {"nproc_per_node", facts.nproc_per_node},
+          {"assigned", facts.assigned},
+          {"joins_mpi", facts.joins_mpi}};
 }
 
 void from_json(const Json& json, AgentFacts& facts) {
   json.at("agent").get_to(facts.agent);
   json.at("host").get_to(facts.host);
   json.at("machine").get_to(facts.machine);
+  json.at("output_folder").get_to(facts.output_folder);
   json.at("topology").get_to(facts.topology);
   json.at("cores").get_to(facts.cores);
   json.at("nproc_per_node").get_to(facts.nproc_per_node);

@@ -25,6 +25,8 @@ struct AgentFacts {
   int agent = 0;
   std::string host;     // its name, for people
   std::string machine;  // equal on agents whose ranks can share memory and the loopback address
+  // Its own output folder where every node has one (save_on_each_node): agents of a machine with other ones are nodes, too.
+  std::string output_folder;
   Topology topology;
   std::vector<int> cores;                     // CPU numbers it may use; empty: unknown
   std::optional<std::string> nproc_per_node;  // as its own arguments say

@@ -257,13 +257,14 @@ class RankResolution {
     return count;
   }
 
-  // Machines in the order of their first rank.
+  // Machines, or the output folders on each, in the order of their first rank.
   void number_nodes(RanksPlan& plan) const {
-    std::map<std::string, int> nodes;
+    std::map<std::pair<std::string, std::string>, int> nodes;
     std::vector<int> ranks_of_node;
     for (RankPlan& rank : plan.ranks) {
-      const std::string& machine = agents_[static_cast<size_t>(rank.agent)].machine;
-      rank.node = nodes.emplace(machine, static_cast<int>(nodes.size())).first->second;
+      const AgentFacts& agent = agents_[static_cast<size_t>(rank.agent)];
+      const std::pair node(agent.machine, agent.output_folder);
+      rank.node = nodes.emplace(node, static_cast<int>(nodes.size())).first->second;
       ranks_of_node.resize(nodes.size());
       const int position = ranks_of_node[static_cast<size_t>(rank.node)]++;
       if (rank.local_rank < 0) rank.local_rank = position;
@@ -274,12 +275,12 @@ class RankResolution {
   }
 
   void check_shared_gpus(const RanksPlan& plan) {
-    std::map<std::pair<int, std::string>, const RankPlan*> owners;
+    std::map<std::pair<std::string, std::string>, const RankPlan*> owners;
     for (const RankPlan& rank : plan.ranks) {
       if (rank.device_uuid.empty()) continue;
-      const auto [place, fresh] = owners.emplace(std::pair(rank.node, rank.device_uuid), &rank);
-      if (fresh) continue;
       const AgentFacts& agent = agents_[static_cast<size_t>(rank.agent)];
+      const auto [place, fresh] = owners.emplace(std::pair(agent.machine, rank.device_uuid), &rank);
+      if (fresh) continue;
       problems_.usage(
           "ranks " + std::to_string(place->second->rank) + " and " + std::to_string(rank.rank) +
               " would share one GPU" + on(agent),

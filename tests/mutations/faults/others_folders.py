@@ -229,3 +229,8 @@ fault("an optimizer's state of the Trainer's is gone on from without its schedul
       "const bool has_both = has_optimizer_alone(folder);",
       tests=["interchange: an optimizer's state without a schedule's, or the other way round, is not used, which is told"],
       says=r"cannot open|whole")
+
+fault("programs of one machine with folders of their own are one node",
+      "lib/hftrain/plan/resolve_ranks.cpp", "const std::pair node(agent.machine, agent.output_folder);", "const std::pair node(agent.machine, agent.machine);",
+      tests=["plan: agents of one machine that save into folders of their own are nodes, on the same cores"],
+      says=r"ranks\.nodes == 2")
