@@ -118,6 +118,10 @@ storage::ExportResult merge_adapter(const std::string& folder, const std::string
   return storage::export_model(files, base_folder, target, options);
 }
 
+bool stands_beside_folder(const std::string& folder) {
+  return is_folder(AdapterWeights(folder).base());
+}
+
 std::vector<std::string> unknown_keys_of_adapter(const std::string& folder) {
   return architectures::unknown_adapter_keys(
       read_json_file(folder + '/' + architectures::kAdapterConfigName));

@@ -29,6 +29,9 @@ storage::ExportResult merge_adapter(const std::string& folder, const std::string
 // An Error (exit code 4) where an adapter lies in the parts of FSDP, which make no folder of a model.
 void refuse_adapter_in_parts(const std::string& folder);
 
+// Whether its base model is one, which no cache is searched for.
+bool stands_beside_folder(const std::string& folder);
+
 // Keys of its adapter_config.json that nothing here reads.
 std::vector<std::string> unknown_keys_of_adapter(const std::string& folder);
 

@@ -211,6 +211,8 @@ def an_adapter_merges_with_a_revision_of_its_base(fixture, folder):
     change(adapter, "adapter_config.json", base_model_name_or_path=fixture.base)
     refused = merged("folder", "--model_revision", "v1", expect=2)
     expect("has no revisions to choose from" in refused and fixture.base in refused, "a folder has no revisions", refused)
+    told = fixture.call("checkpoint", "merge", adapter, os.path.join(folder, "elsewhere"), "--cache_dir", home).stderr
+    expect("note: --cache_dir has no effect: the base model is a folder" in told, "a folder lies in no cache", told)
 
 
 def an_adapter_of_a_model_of_the_hub_names_it(fixture, folder):

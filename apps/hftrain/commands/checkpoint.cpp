@@ -167,6 +167,8 @@ ExitCode merge(const CheckpointRequest& request, const CommandContext& context) 
                            context.environment, [&] { end_if_stopped(stop, request.out); });
   context.out << request.out << ": " << result.tensors << " tensors, " << format_bytes(result.bytes) << " in "
               << result.files << " files\n";
+  if (choice.cache_dir && front::stands_beside_folder(request.folder))
+    context.err << "note: --cache_dir has no effect: the base model is a folder" << std::endl;
   for (const std::string& key : front::unknown_keys_of_adapter(request.folder))
     context.err << "note: " << key << " of " << request.folder << '/' << architectures::kAdapterConfigName
                 << " has no effect: " << architectures::kUnknownToPeft << std::endl;
