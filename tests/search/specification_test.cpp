@@ -4,6 +4,7 @@
 
 #include "hftrain/base/error.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 namespace hftrain::search {
 namespace {
@@ -122,6 +123,19 @@ TEST_CASE("values that a flag does not take stand where they are written", "[sea
               "search.yaml:2:25: space.max_steps.choices.0: max_steps: 'x' is not a whole number",
 
               "search.yaml:6:9: space.seed: seed takes whole numbers, and a range has others"});
+}
+
+TEST_CASE("a range of whole numbers is refused for what it has of others, and one number is no range",
+          "[search]") {
+  const auto read = [](const std::string& range) {
+    return read_specification("space: {seed: " + range + "}", "search.yaml");
+  };
+  CHECK_REFUSED(read("{low: 1, high: 3}"), "without a step any number between low and high may be drawn");
+  CHECK_REFUSED(read("{low: 1, high: 2.5, step: 0.5}"), "low, high and step are not all whole numbers");
+  CHECK_REFUSED(read("{low: 1.5, high: 1.5}"), "without a step any number");
+  for (const char* range :
+       {"{low: 3, high: 3}", "{low: 3, high: 3, step: 0.5}", "{low: 3, high: 3, log: true}"})
+    CHECK(read(range).space.front().value_at(0.7) == 3);
 }
 
 TEST_CASE("a flag is one parameter of a search by whichever name", "[search]") {

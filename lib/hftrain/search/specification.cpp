@@ -203,15 +203,27 @@ void check_value(const arguments::Flag& flag, const Json& value, const std::stri
                                    : error->hint);
 }
 
-void check_values(const arguments::Flag& flag, const Parameter& parameter, const std::string& pointer,
+// A range of one whole number draws that one.
+void make_whole(Parameter& parameter) {
+  if (parameter.whole || parameter.low != parameter.high || std::floor(parameter.low) != parameter.low)
+    return;
+  parameter.step = 1;
+  parameter.whole = true;
+}
+
+void check_values(const arguments::Flag& flag, Parameter& parameter, const std::string& pointer,
                   Reader& reader) {
   for (size_t i = 0; i < parameter.choices.size(); ++i)
     check_value(flag, parameter.choices[i], pointer + "/choices/" + std::to_string(i), reader);
   if (!parameter.choices.empty()) return;
-  if (flag.slot.type == arguments::Type::kInt && !parameter.whole) {
+  const bool takes_whole = flag.slot.type == arguments::Type::kInt;
+  if (takes_whole) make_whole(parameter);
+  if (takes_whole && !parameter.whole) {
     return reader.wrong(pointer, std::string(flag.name) + " takes whole numbers, and a range has others",
-                        "without a step any number between low and high may be drawn",
-                        "step: 1 beside low and high, for whole numbers alone");
+                        parameter.step > 0 ? "low, high and step are not all whole numbers"
+                                           : "without a step any number between low and high may be drawn",
+                        parameter.step > 0 ? "low, high and step in whole numbers"
+                                           : "step: 1 beside low and high, for whole numbers alone");
   }
   check_value(flag, parameter.value_at(0), pointer + "/low", reader);
   if (parameter.high != parameter.low) check_value(flag, parameter.value_at(1), pointer + "/high", reader);
