@@ -19,8 +19,8 @@ namespace {
 
 std::optional<plan::SplitFacts> facts_of_split(const std::optional<data::PreparedSplit>& split) {
   if (!split) return std::nullopt;
-  return plan::SplitFacts{split->cache_path, split->samples, split->tokens,
-                          split->exact,      split->columns, split->largest_token_id};
+  return plan::SplitFacts{split->cache_path, split->samples,          split->tokens, split->exact,
+                          split->columns,    split->largest_token_id, split->longest};
 }
 
 std::string describe(const data::PreparedData& prepared) {
@@ -52,6 +52,13 @@ data::TokenizerLoader loader_for(const data::PrepareRequest& request) {
 std::optional<data::StreamSpec> stream_of(const data::PrepareRequest& request) {
   if (!request.streams_training) return std::nullopt;
   return data::spec_of_stream(request, loader_for(request));
+}
+
+void add_stream(const data::PrepareRequest& request, std::optional<data::StreamSpec> stream,
+                data::PreparedData& prepared) {
+  if (stream) prepared.training_key = data::training_key_of_stream(request, *stream);
+  prepared.stream = std::move(stream);
+  if (prepared.facts.is_null()) prepared.facts = request.recipe.facts;  // there is nothing to prepare
 }
 
 std::string and_more(size_t files) {
@@ -157,8 +164,7 @@ data::PreparedData estimated(const data::PrepareRequest& request) {
   std::optional<data::StreamSpec> stream = stream_of(request);
   if (stream) data::look_at_stream(request);
   const auto with_stream = [&](data::PreparedData prepared) {
-    prepared.stream = std::move(stream);
-    if (prepared.facts.is_null()) prepared.facts = request.recipe.facts;  // there is nothing to prepare
+    add_stream(request, std::move(stream), prepared);
     return prepared;
   };
   if (!request.overwrite_cache) {
@@ -199,8 +205,7 @@ std::optional<data::PreparedData> prepare_data_until(const data::PrepareRequest&
   const double start = monotonic_seconds();
   auto prepared = data::prepare(
       request, [&] { return tokenizer::Tokenizer::load(request.tokenizer_folder); }, observer);
-  if (prepared) prepared->stream = stream_of(request);
-  if (prepared && prepared->facts.is_null()) prepared->facts = request.recipe.facts;  // nothing was prepared
+  if (prepared) add_stream(request, stream_of(request), *prepared);
   if (prepared && prepared->stream) tell_of_stream(*prepared->stream, console);
   const bool any = prepared && !paths_of(*prepared).empty();
   if (any) {

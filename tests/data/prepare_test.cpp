@@ -135,6 +135,7 @@ TEST_CASE("Blocks equal those of datasets.map and the run_clm rules, whole, held
     CHECK(split.samples == entry.at("blocks"));
     CHECK(digest(all_ids(split)) == entry.at("digest"));
     CHECK(split.largest_token_id == 256);
+    CHECK(split.longest == entry.at("block_size"));
   }
 }
 
@@ -419,6 +420,7 @@ TEST_CASE("A prepared folder is data for a later run, where it lies when the blo
   CHECK(second.validation->cache_path == first.validation->cache_path);
   CHECK(second.train->largest_token_id == 256);
   CHECK(find_prepared(later)->train->samples == first.train->samples);
+  CHECK(find_prepared(request)->train->longest == first.train->longest);
 
   later.block_size = 100;
   const PreparedData other = fixture.prepare(later);
@@ -571,6 +573,33 @@ TEST_CASE("An estimate counts the blocks of little text") {
   const PreparedData guess = estimate_prepared(request, load);  // no place to count in
   ::setenv("TMPDIR", before.c_str(), 1);
   CHECK(guess.train->samples >= 1);
+}
+
+TEST_CASE("An estimate reads the ids of token files as the preparation does") {
+  PrepareFixture fixture;
+  ColumnWriter writer(fixture.folder / "ids", 1000);
+  for (int i = 0; i < 9; ++i) writer.add(std::vector<int32_t>(50, i < 8 ? 7 * i : 900));
+  writer.finish();
+  PrepareRequest request = fixture.request();
+  request.train_files = {fixture.folder / "ids"};
+  const auto same = [&] {
+    const auto guess = estimate_prepared(request).train.value(),
+               made = fixture.prepare(request).train.value();
+    CHECK(guess.samples == made.samples);
+    CHECK(guess.tokens == made.tokens);
+    CHECK(guess.largest_token_id == made.largest_token_id);
+    CHECK(guess.cache_path.empty());
+    CHECK_FALSE(guess.exact);
+    return guess.largest_token_id;
+  };
+  CHECK(same() == 900);
+  request.max_train_samples = 2;  // of which no block has that one
+  CHECK(same() < 100);
+  request.max_train_samples.reset();
+  request.block_size = 50;  // where it lies
+  CHECK(same() == 900);
+  request.block_size = 1024;
+  CHECK_REFUSED(estimate_prepared(request), "does not fill a single block");
 }
 
 TEST_CASE("An estimate is marked as such and leaves nothing behind") {

@@ -412,6 +412,13 @@ TEST_CASE("the identity of a stream is that of its files, its tokenizer and its 
   other = request;
   other.recipe.options = {{"a", 1}};
   CHECK(identity(other) != first);
+  // Of which evaluation alone reads some.
+  const auto learned = [](const PrepareRequest& one) {
+    return training_key_of_stream(one, spec_of_stream(one, StreamFixture::loader()));
+  };
+  CHECK(learned(other) == identity(other));
+  other.recipe.training_options = request.recipe.options;
+  CHECK(learned(other) == first);
   other = request;
   std::swap(other.train_files[0], other.train_files[1]);
   CHECK(identity(other) != first);

@@ -52,6 +52,24 @@ TEST_CASE("a run that is evaluated on other data is the same run, and one that l
   CHECK(identity_differences(older, run_identity(evaluated)).size() == 1);
 }
 
+TEST_CASE("a stream that is evaluated on other data is the same run, and its notes say so") {
+  const auto streamed = [](const std::string& entry) {
+    RunPlan plan = example();
+    plan.data.train.reset();
+    plan.data.stream.emplace();
+    plan.data.stream->identity = "stream-" + entry;  // its options are of evaluation, too
+    plan.data.training_key = "stream-aaa";
+    plan.data.validation.emplace();
+    plan.data.validation->cache_path = "/cache/tokens/" + entry + "/validation";
+    plan.data.validation->exact = true;
+    return run_identity(plan);
+  };
+  const Json saved = streamed("abc");
+  CHECK(identity_differences(saved, streamed("def")).empty());
+  CHECK(evaluated_otherwise(saved, streamed("def")));
+  CHECK_FALSE(evaluated_otherwise(saved, saved));
+}
+
 TEST_CASE("an adapter's modules in another order are the same") {
   RunPlan one = example(), other = example(), third = example();
   for (RunPlan* plan : {&one, &other, &third}) plan->model.adapter.emplace();

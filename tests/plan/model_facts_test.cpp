@@ -314,6 +314,9 @@ TEST_CASE("from scratch the tokenizer must be named, unless all data are tokens 
   write_file_atomically(folder / "pair.idx", "");
   arguments.data.train_file = {folder / "pair"};
   CHECK(load_model_facts(arguments, {}).tokenizer_folder.empty());
+  write_file_atomically(folder / "meta.json", "{}");  // of what prepare wrote
+  arguments.data.train_file = {folder.path()};
+  CHECK(load_model_facts(arguments, {}).tokenizer_folder.empty());
   arguments.data.validation_file = {"a.txt"};
   CHECK(contains(error_of(arguments).render(), "there is no tokenizer"));
 }

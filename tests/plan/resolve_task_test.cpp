@@ -333,6 +333,10 @@ TEST_CASE("flags of another task are refused by name") {
   const Error clm = Case({"--max_seq_length", "32"}).error();
   CHECK(clm.code() == ExitCode::kUsage);
   CHECK(contains(clm.render(), "--task clm does not read --max_seq_length"));
+  CHECK(contains(Case({"--task_name", "mrpc"}, machine(1)).error().render(),
+                 "try: --task text-classification or --task token-classification; or leave it out"));
+  CHECK(contains(Case({"--task", "mlm", "--task_name", "mrpc"}, machine(1)).error().render(),
+                 "try: leave it out"));
   CHECK(contains(clm.render(), "text-classification"));
   const Error classification = ClassificationCase({"--block_size", "32"}).error();
   CHECK(classification.code() == ExitCode::kUsage);
@@ -533,6 +537,22 @@ TEST_CASE("data with a token that the model does not know are refused before the
   CHECK(run.error().code() == ExitCode::kData);
   CHECK(contains(run.error().render(), "token " + std::to_string(vocabulary)));
   CHECK(contains(run.error().render(), "the training data"));
+}
+
+TEST_CASE("rows that nothing cuts and the model has no positions for are refused before the run") {
+  const auto with = [](std::vector<std::string> flags, int64_t longest) {
+    flags.insert(flags.begin(), {"--task", "sft", "--max_length", "null"});
+    Case run(flags, machine(1));
+    run.data.validation->longest = longest;
+    return run.error();
+  };
+  const int64_t positions = Case({}, machine(1)).model.architecture->max_positions();
+  CHECK(with({"--do_train", "--do_eval"}, positions).code() == ExitCode::kDone);
+  const Error error = with({"--do_train", "--do_eval"}, positions + 1);
+  CHECK(error.code() == ExitCode::kData);
+  CHECK(contains(error.render(), "a sample of " + std::to_string(positions + 1) + " tokens"));
+  CHECK(contains(error.render(), "the validation data"));
+  CHECK(contains(error.render(), "--max_length " + std::to_string(positions)));
 }
 
 TEST_CASE("the default length of instruction data ends where a model's learned positions do") {

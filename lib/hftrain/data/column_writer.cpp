@@ -77,6 +77,7 @@ void ColumnWriter::add_ids(std::span<const int32_t> sequence) {
 void ColumnWriter::end_sequence(size_t length) {
   lengths_.push_back(static_cast<int32_t>(length));
   tokens_ += static_cast<int64_t>(length);
+  longest_ = std::max(longest_, static_cast<int64_t>(length));
   if (buffer_.size() >= kWriteBytes) flush();
 }
 

@@ -31,6 +31,7 @@ class ColumnWriter final : public SequenceWriter {
   int64_t sequences() const override { return static_cast<int64_t>(lengths_.size()); }
   int64_t tokens() const override { return tokens_; }
   int64_t largest_id() const { return largest_id_; }  // of token ids
+  int64_t longest() const { return longest_; }        // numbers in the longest sequence
 
  private:
   void add_ids(std::span<const int32_t> sequence);
@@ -46,6 +47,7 @@ class ColumnWriter final : public SequenceWriter {
   std::vector<int32_t> lengths_;
   int64_t tokens_ = 0;
   int64_t largest_id_ = 0;
+  int64_t longest_ = 0;
 };
 
 }  // namespace hftrain::data

@@ -46,15 +46,23 @@ std::vector<std::string> expand(const std::string& pattern) {
   return paths;
 }
 
-bool names_token_file(const std::string& path) {
+bool is_pair_or_prefix(const std::string& path) {
   const fs::path ending = fs::path(path).extension();
   return ending == ".bin" || ending == ".idx" || (!path_exists(path) && path_exists(path + ".idx"));
+}
+
+bool is_prepared_folder(const std::string& path) {
+  return is_folder(path) && path_exists(path + "/meta.json");
+}
+
+bool names_token_file(const std::string& path) {
+  return is_prepared_folder(path) || is_pair_or_prefix(path);
 }
 
 // The prefix of the token file that `path` stands for; nothing when it is none.
 std::optional<std::string> token_prefix(const std::string& path, Split split) {
   if (is_folder(path)) {
-    if (!path_exists(path + "/meta.json")) {
+    if (!is_prepared_folder(path)) {
       throw Error(ExitCode::kData, "a folder is not a data file")
           .where(path)
           .why("it was not written by prepare")
@@ -67,7 +75,7 @@ std::optional<std::string> token_prefix(const std::string& path, Split split) {
         .why(std::string("there is no ") + split_name(split) + ".idx in it")
         .hint("prepare it again with files of that split");
   }
-  if (!names_token_file(path)) return std::nullopt;
+  if (!is_pair_or_prefix(path)) return std::nullopt;
   const fs::path ending = fs::path(path).extension();
   return ending == ".bin" || ending == ".idx" ? fs::path(path).replace_extension().string() : path;
 }

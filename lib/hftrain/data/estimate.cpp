@@ -128,6 +128,19 @@ PreparedSplit guessed(const SplitRequest& split, const PrepareRequest& request) 
   return guess;
 }
 
+// Token files that are read in a second or two.
+bool is_quickly_read(const SplitRequest& split) {
+  constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+  return split.files.tokenized() && bytes_of(split.files) <= kMostBytes;
+}
+
+PreparedSplit measured(const SplitRequest& split, const PrepareRequest& request) {
+  PreparedSplit made = *SplitBuilder(request, {}, {}).measure_tokens(split);
+  made.cache_path.clear();
+  made.exact = false;
+  return made;
+}
+
 // As prepare() makes it, and with its errors about data and flags; the result is thrown away. No place for it is no
 // obstacle to the run, which keeps its data elsewhere.
 PreparedSplit counted(const SplitRequest& split, const PrepareRequest& request,
@@ -162,6 +175,8 @@ PreparedData estimate_prepared(const PrepareRequest& asked, const TokenizerLoade
     std::optional<PreparedSplit>& guess = member_of(data, split);
     if (request.recipe.order) {
       guess = ordered(split, request, data.facts);
+    } else if (is_quickly_read(split)) {
+      guess = measured(split, request);
     } else if (load_tokenizer && is_small(split, request)) {
       guess = counted(split, request, load_tokenizer, data.facts);
     } else {

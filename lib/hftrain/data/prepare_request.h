@@ -50,7 +50,8 @@ struct PreparedSplit {
   int64_t samples = 0;
   int64_t tokens = 0;  // in these samples
   int64_t largest_token_id = 0;
-  bool exact = true;  // false: an estimate
+  int64_t longest = 0;  // tokens of the longest sample; 0: nobody looked
+  bool exact = true;    // false: an estimate
   std::vector<std::string> columns = {kInputIds};
 };
 

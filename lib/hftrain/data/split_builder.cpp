@@ -28,44 +28,6 @@ std::vector<SequenceWriter*> pointers_to(const std::vector<std::unique_ptr<Colum
   return pointers;
 }
 
-// The token files of a split as one row of sequences.
-class SequenceList {
- public:
-  explicit SequenceList(const std::vector<std::string>& prefixes) {
-    for (const std::string& prefix : prefixes) {
-      files_.push_back(ColumnFile::open(prefix));
-      size_ += files_.back()->size();
-    }
-  }
-  int64_t size() const { return size_; }
-
-  // Calls visit(ids) for sequences [begin, end) until it returns false.
-  template <typename Visit>
-  void visit(int64_t begin, int64_t end, Visit visit) const {
-    int64_t first = 0;  // number of the file's first sequence
-    for (const auto& file : files_) {
-      for (int64_t i = std::max(begin, first); i < std::min(end, first + file->size()); ++i) {
-        std::vector<int64_t> ids(static_cast<size_t>(file->length(i - first)));
-        file->copy_to(i - first, ids.data());
-        if (!visit(ids)) return;
-      }
-      first += file->size();
-    }
-  }
-
- private:
-  std::vector<std::unique_ptr<ColumnFile>> files_;
-  int64_t size_ = 0;
-};
-
-// What a look at all ids tells.
-struct SequenceFacts {
-  int64_t smallest_id = 0;
-  int64_t largest_id = 0;
-  int64_t tokens = 0;
-  bool all_full_blocks = true;
-};
-
 }  // namespace
 
 std::optional<PreparedSplit> SplitBuilder::build(const SplitRequest& split, const std::string& prefix,
@@ -230,40 +192,68 @@ bool SplitBuilder::encode_rows(const SplitRequest& split, RowSource& rows, const
 
 std::optional<PreparedSplit> SplitBuilder::build_from_tokens(const SplitRequest& split,
                                                              const std::string& prefix) {
-  const SequenceList sequences(split.files.token_prefixes);
-  RowRange range;
-  if (split.share != RowShare::kAll) range = range_of(split, sequences.size());
-  if (range.end < 0) range.end = sequences.size();
-  SequenceFacts facts;
-  sequences.visit(range.begin, range.end, [&](const std::vector<int64_t>& ids) {
-    facts.all_full_blocks = facts.all_full_blocks && static_cast<int64_t>(ids.size()) == request_.block_size;
-    facts.tokens += static_cast<int64_t>(ids.size());
+  const std::optional<TokensOfSplit> tokens = look_at_tokens(split);
+  if (!tokens) return std::nullopt;
+  if (lies_in_blocks(split, *tokens)) return split_where_it_lies(split, *tokens);
+  Writers writers;
+  writers.push_back(std::make_unique<ColumnWriter>(prefix, tokens->largest_id + 1));
+  BlockPacker packer(request_.block_size, split.max_samples, {writers.front().get()});
+  if (!pack(*tokens, packer)) return std::nullopt;
+  return finish(split, packer, {{kInputIds}}, writers, prefix);
+}
+
+std::optional<PreparedSplit> SplitBuilder::measure_tokens(const SplitRequest& split) {
+  const std::optional<TokensOfSplit> tokens = look_at_tokens(split);
+  if (!tokens) return std::nullopt;
+  if (lies_in_blocks(split, *tokens)) return split_where_it_lies(split, *tokens);
+  UnwrittenIds blocks;
+  BlockPacker packer(request_.block_size, split.max_samples, {&blocks});
+  if (!pack(*tokens, packer)) return std::nullopt;
+  if (blocks.sequences() == 0) throw no_sample(split, packer.tokens_seen(), request_);
+  return PreparedSplit{"", blocks.sequences(), blocks.tokens(), blocks.largest_id()};
+}
+
+std::optional<SplitBuilder::TokensOfSplit> SplitBuilder::look_at_tokens(const SplitRequest& split) const {
+  TokensOfSplit tokens{.sequences = SequenceList(split.files.token_prefixes), .range = {}};
+  RowRange& range = tokens.range;
+  if (split.share != RowShare::kAll) range = range_of(split, tokens.sequences.size());
+  if (range.end < 0) range.end = tokens.sequences.size();
+  int64_t smallest_id = 0;
+  tokens.sequences.visit(range.begin, range.end, [&](const std::vector<int64_t>& ids) {
+    tokens.all_full_blocks =
+        tokens.all_full_blocks && static_cast<int64_t>(ids.size()) == request_.block_size;
+    tokens.count += static_cast<int64_t>(ids.size());
     for (const int64_t id : ids) {
-      facts.smallest_id = std::min(facts.smallest_id, id);
-      facts.largest_id = std::max(facts.largest_id, id);
+      smallest_id = std::min(smallest_id, id);
+      tokens.largest_id = std::max(tokens.largest_id, id);
     }
     return !stopped();
   });
   if (stopped()) return std::nullopt;
-  if (facts.smallest_id < 0 || facts.largest_id >= std::numeric_limits<int32_t>::max()) {
-    const int64_t id = facts.smallest_id < 0 ? facts.smallest_id : facts.largest_id;
+  if (smallest_id < 0 || tokens.largest_id >= std::numeric_limits<int32_t>::max()) {
     throw Error(ExitCode::kData, "a token file holds numbers that are no token ids")
         .where(split.files.token_prefixes.front() + ".bin")
-        .why("one of them is " + std::to_string(id))
+        .why("one of them is " + std::to_string(smallest_id < 0 ? smallest_id : tokens.largest_id))
         .hint("write the tokens again, with the ids of the model's tokenizer");
   }
-  // Grouping leaves sequences of exactly one block as they are, so such a file is used where it lies.
-  const bool as_it_is = facts.all_full_blocks && split.files.token_prefixes.size() == 1 &&
-                        !split.max_samples && split.share == RowShare::kAll && sequences.size() > 0;
-  if (as_it_is) {
-    const std::string place = std::filesystem::absolute(split.files.token_prefixes.front()).string();
-    return PreparedSplit{place, sequences.size(), facts.tokens, facts.largest_id};
-  }
-  Writers writers;
-  writers.push_back(std::make_unique<ColumnWriter>(prefix, facts.largest_id + 1));
-  BlockPacker packer(request_.block_size, split.max_samples, {writers.front().get()});
+  return tokens;
+}
+
+// Grouping leaves sequences of exactly one block as they are, so such a file is used where it lies.
+bool SplitBuilder::lies_in_blocks(const SplitRequest& split, const TokensOfSplit& tokens) {
+  return tokens.all_full_blocks && split.files.token_prefixes.size() == 1 && !split.max_samples &&
+         split.share == RowShare::kAll && tokens.sequences.size() > 0;
+}
+
+PreparedSplit SplitBuilder::split_where_it_lies(const SplitRequest& split, const TokensOfSplit& tokens) {
+  const std::string place = std::filesystem::absolute(split.files.token_prefixes.front()).string();
+  return {place, tokens.sequences.size(), tokens.count, tokens.largest_id};
+}
+
+bool SplitBuilder::pack(const TokensOfSplit& tokens, BlockPacker& packer) const {
   int64_t rows_in_group = 0;
-  sequences.visit(range.begin, range.end, [&](const std::vector<int64_t>& ids) {
+  const RowRange& range = tokens.range;
+  tokens.sequences.visit(range.begin, range.end, [&](const std::vector<int64_t>& ids) {
     packer.add(std::vector<int32_t>(ids.begin(), ids.end()));
     if (++rows_in_group == kRowsPerGroup) {
       packer.end_group();
@@ -271,8 +261,7 @@ std::optional<PreparedSplit> SplitBuilder::build_from_tokens(const SplitRequest&
     }
     return !packer.full() && !stopped();
   });
-  if (stopped()) return std::nullopt;
-  return finish(split, packer, {{kInputIds}}, writers, prefix);
+  return !stopped();
 }
 
 PreparedSplit SplitBuilder::finish(const SplitRequest& split, const FeatureSink& sink,
@@ -285,7 +274,7 @@ PreparedSplit SplitBuilder::finish(const SplitRequest& split, const FeatureSink&
     for (const Remark& remark : remarks) sentences.push_back(remark.sentence);
     throw remarks.empty() ? error : error.why(join(sentences, "; "));
   }
-  PreparedSplit made{prefix, ids.sequences(), ids.tokens(), ids.largest_id()};
+  PreparedSplit made{prefix, ids.sequences(), ids.tokens(), ids.largest_id(), ids.longest()};
   if (!request_.recipe.reads_text) made.tokens = made.samples;
   made.columns.clear();
   for (size_t column = 0; column < schema.size(); ++column) {

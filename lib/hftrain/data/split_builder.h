@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/data/block_packer.h"
 #include "hftrain/data/column_writer.h"
 #include "hftrain/data/encoder.h"
 #include "hftrain/data/feature_sink.h"
 #include "hftrain/data/prepare_request.h"
 #include "hftrain/data/split_request.h"
+#include "hftrain/data/token_sequences.h"
 
 namespace hftrain::data {
 
@@ -30,12 +32,26 @@ class SplitBuilder {
   // user's own token file when that already is what is wanted. Nothing when the observer's stop became true.
   std::optional<PreparedSplit> build(const SplitRequest& split, const std::string& prefix,
                                      const Json& facts = nullptr);
+  // What build() makes of token files, without writing any.
+  std::optional<PreparedSplit> measure_tokens(const SplitRequest& split);
 
  private:
   struct RowRange {
     int64_t begin = 0;
     int64_t end = -1;  // -1: all that follow
   };
+
+  struct TokensOfSplit {
+    SequenceList sequences;
+    RowRange range;
+    int64_t largest_id = 0, count = 0;
+    bool all_full_blocks = true;
+  };
+  // Nothing, or false, when the observer's stop became true.
+  std::optional<TokensOfSplit> look_at_tokens(const SplitRequest& split) const;
+  bool pack(const TokensOfSplit& tokens, BlockPacker& packer) const;
+  static bool lies_in_blocks(const SplitRequest& split, const TokensOfSplit& tokens);
+  static PreparedSplit split_where_it_lies(const SplitRequest& split, const TokensOfSplit& tokens);
 
   using Writers = std::vector<std::unique_ptr<ColumnWriter>>;
 

@@ -59,10 +59,11 @@ std::vector<std::string> columns_of(const PrepareRequest& request, const Tokeniz
   return columns;
 }
 
-std::string identity_of(const PrepareRequest& request, const StreamSpec& spec) {
+// `options`: of the recipe.
+std::string identity_of(const PrepareRequest& request, const StreamSpec& spec, const Json& options) {
   const bool packs = request.recipe.arrangement == Arrangement::kPack;
   Json key = {{"task", request.recipe.task},
-              {"options", request.recipe.options},
+              {"options", options},
               {"block_size", packs ? Json(spec.block_size) : Json()},
               {"keep_linebreaks", spec.keep_linebreaks},
               {"hold_out_percent", spec.hold_out_percent},
@@ -89,8 +90,13 @@ StreamSpec spec_of_stream(const PrepareRequest& request, const TokenizerLoader& 
   spec.max_samples = request.max_train_samples;
   spec.block_size = request.block_size;
   spec.threads = std::max(1, request.workers);
-  spec.identity = identity_of(request, spec);
+  spec.identity = identity_of(request, spec, request.recipe.options);
   return spec;
+}
+
+std::string training_key_of_stream(const PrepareRequest& request, const StreamSpec& spec) {
+  const Json& of_training = request.recipe.training_options;
+  return of_training.is_null() ? spec.identity : identity_of(request, spec, of_training);
 }
 
 }  // namespace hftrain::data

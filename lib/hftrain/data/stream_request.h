@@ -11,4 +11,7 @@ namespace hftrain::data {
 // ids (exit code 2); files that are not there, or that cannot be read again (exit code 4).
 StreamSpec spec_of_stream(const PrepareRequest& request, const TokenizerLoader& load_tokenizer);
 
+// Of the stream `spec` of this request what PreparedData::training_key is of prepared rows.
+std::string training_key_of_stream(const PrepareRequest& request, const StreamSpec& spec);
+
 }  // namespace hftrain::data

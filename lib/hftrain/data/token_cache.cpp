@@ -51,7 +51,16 @@ Json split_to_json(const PreparedSplit& split, const std::string& staging_folder
           {"samples", split.samples},
           {"tokens", split.tokens},
           {"largest_token_id", split.largest_token_id},
+          {"longest", split.longest},
           {"columns", columns}};
+}
+
+int64_t longest_of(const PreparedSplit& split) {
+  const std::unique_ptr<ColumnFile> file =
+      ColumnFile::open(column_prefix(split.cache_path, split.columns.front()));
+  int64_t longest = 0;
+  for (int64_t i = 0; i < file->size(); ++i) longest = std::max(longest, file->length(i));
+  return longest;
 }
 
 std::string place_of_split(const Json& record, const std::string& folder) {
@@ -83,6 +92,8 @@ std::optional<PreparedSplit> split_from_json(const Json& record, const std::stri
                        size_of(prefix + ".idx") == column.at("idx_bytes").get<uint64_t>();
     if (!whole) return std::nullopt;
   }
+  // An entry of before it was kept does not say it.
+  split.longest = record.contains("longest") ? record.at("longest").get<int64_t>() : longest_of(split);
   return split;
 }
 

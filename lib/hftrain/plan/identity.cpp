@@ -50,6 +50,9 @@ Json run_identity(const RunPlan& plan) {
                    {"seed", plan.seed},
                    {"data_seed", plan.data.seed}};
   if (!plan.data.training_key.empty()) identity["training_data"] = plan.data.training_key;
+  // Of prepared training rows `data` covers it.
+  if (plan.data.stream && plan.data.validation && plan.data.validation->exact)
+    identity["validation_data"] = cache_entry(plan.data.validation->cache_path);
   // Where its weights begin. What the output folder itself holds is not compared.
   if (plan.model.source_folder.empty()) identity["weights"] = "drawn";
   if (!plan.model.weights_mark.empty()) identity["weights"] = plan.model.weights_mark;
@@ -70,8 +73,10 @@ Json adapter_identity(const architectures::AdapterSpec& spec) {
 
 bool evaluated_otherwise(const Json& saved, const Json& present) {
   const std::string training = saved.value("training_data", "");
-  return !training.empty() && training == present.value("training_data", "") &&
-         saved.value("data", "") != present.value("data", "");
+  if (training.empty() || training != present.value("training_data", "")) return false;
+  if (saved.contains("validation_data") && present.contains("validation_data"))
+    return saved["validation_data"] != present["validation_data"];
+  return saved.value("data", "") != present.value("data", "");
 }
 
 std::vector<std::string> identity_differences(const Json& kept, const Json& present) {
@@ -81,6 +86,7 @@ std::vector<std::string> identity_differences(const Json& kept, const Json& pres
   const bool both_tell_training = saved.contains("training_data") && present.contains("training_data");
   for (const auto& [name, value] : present.items()) {
     if (name == "weights" && !saved.contains(name)) continue;  // a checkpoint of before it was kept
+    if (name == "validation_data") continue;
     if (name == (both_tell_training ? "data" : "training_data")) continue;
     const Json other = saved.value(name, Json());
     if (in_order(other) != in_order(value))

@@ -180,11 +180,7 @@ void check_tokens(const ResolveInput& input, const architectures::Architecture& 
          "data of the tokenizer that belongs to the model; or a larger vocab_size in --config_overrides "
          "for a model from scratch"});
   };
-  check(data.train, "training");
-  check(data.validation, "validation");
-  check(data.test, "test");
-  check(data.validation_mismatched, "mismatched validation");
-  check(data.test_mismatched, "mismatched test");
+  for (const auto& [split, name] : splits_of(data)) check(*split, name);
 }
 
 // A given length is capped by the tokenizer's limit, as the Trainer's scripts do.
@@ -259,6 +255,14 @@ void note_end_of_text(const ResolveInput& input, std::vector<Diagnostic>& notes)
 }
 
 }  // namespace
+
+std::array<NamedSplit, 5> splits_of(const DataFacts& data) {
+  return {{{&data.train, "training"},
+           {&data.validation, "validation"},
+           {&data.test, "test"},
+           {&data.validation_mismatched, "mismatched validation"},
+           {&data.test_mismatched, "mismatched test"}}};
+}
 
 bool wants_training(const arguments::ParseOutcome& parsed) {
   const arguments::RunArguments& run = parsed.arguments.run;

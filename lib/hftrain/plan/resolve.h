@@ -3,6 +3,7 @@
 // same plan.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,6 +30,7 @@ struct SplitFacts {
   bool exact = false;
   std::vector<std::string> columns = {"input_ids"};
   int64_t largest_token_id = 0;  // 0: of an estimate, too
+  int64_t longest = 0;           // tokens of the longest sample; 0: nobody knows
 };
 
 struct DataFacts {
@@ -38,6 +40,12 @@ struct DataFacts {
   std::optional<data::StreamSpec> stream = std::nullopt;  // in the place of `train`
   std::string training_key = {};                          // data::PreparedData
 };
+
+struct NamedSplit {
+  const std::optional<SplitFacts>* facts;
+  const char* name;
+};
+std::array<NamedSplit, 5> splits_of(const DataFacts& data);
 
 // Of the run that a checkpoint is from.
 struct SavedRun {

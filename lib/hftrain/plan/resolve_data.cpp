@@ -126,8 +126,8 @@ std::string readers_of(std::string_view flag) {
   return readers;
 }
 
-// The length that people of another task mean is this one's by another name.
-std::string instead_of(std::string_view flag, const tasks::TaskRow& task) {
+// The length that people of another task mean is this one's by another name; and who named no task may mean one.
+std::string instead_of(std::string_view flag, const tasks::TaskRow& task, bool task_was_named) {
   const auto limits = [](std::string_view name, const tasks::TaskRow& row) {
     const bool reads = std::find(row.flags.begin(), row.flags.end(), name) != row.flags.end();
     return reads && (name == row.length_flag || name == "block_size");
@@ -137,8 +137,8 @@ std::string instead_of(std::string_view flag, const tasks::TaskRow& task) {
                                 [&](std::string_view name) { return limits(name, task); });
   const bool is_length =
       std::any_of(table.begin(), table.end(), [&](const tasks::TaskRow& row) { return limits(flag, row); });
-  return is_length && own != task.flags.end() ? "--" + std::string(*own) + " limits its samples"
-                                              : "leave it out";
+  if (is_length && own != task.flags.end()) return "--" + std::string(*own) + " limits its samples";
+  return task_was_named ? "leave it out" : readers_of(flag) + "; or leave it out";
 }
 
 // Flags of other tasks would do nothing.
@@ -149,7 +149,7 @@ void check_task_flags(const ResolveInput& input, const tasks::TaskRow& task, Pro
       if (!known.insert(flag).second || !input.parsed.origins.is_chosen(std::string(flag))) continue;
       problems.usage("--task " + std::string(task.name) + " does not read --" + std::string(flag),
                      input.parsed.origins.describe(std::string(flag)), "it belongs to " + readers_of(flag),
-                     instead_of(flag, task));
+                     instead_of(flag, task, input.parsed.origins.is_chosen("task")));
     }
   }
 }
@@ -172,6 +172,23 @@ void check_padded_task(const ResolveInput& input, const tasks::TaskRow& task, in
         {Diagnostic::Severity::kError, "the tokenizer has no padding token", input.model.tokenizer_folder,
          "--task " + std::string(task.name) + " pads the rows of a batch to one length",
          "name one as pad_token in its tokenizer_config.json"});
+  }
+}
+
+// Of rows that nothing cuts.
+void check_longest(const ResolveInput& input, const tasks::TaskRow& task, Problems& problems) {
+  if (!input.model.architecture->learned_positions()) return;
+  const int64_t positions = usable_positions(input.model) + added_positions(input);
+  for (const auto& [split, name] : splits_of(input.data)) {
+    if (!*split || (*split)->longest <= positions) continue;
+    const std::string flag = "--" + std::string(task.length_flag);
+    problems.add(ExitCode::kData,
+                 {Diagnostic::Severity::kError,
+                  "a sample of " + std::to_string((*split)->longest) + " tokens is longer than the model's " +
+                      std::to_string(positions) + " positions",
+                  "the " + std::string(name) + " data",
+                  "the model has an embedding for each position, and " + flag + " cuts no sample to as many",
+                  flag + ' ' + std::to_string(positions)});
   }
 }
 
@@ -269,6 +286,7 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
     data.block_size = task.longest(facts);
     if (task.longest_target != nullptr) data.target_size = task.longest_target(facts);
     check_padded_task(input, task, std::max(data.block_size, data.target_size), problems);
+    check_longest(input, task, problems);
   } else {
     data.block_size = block_size(input.parsed, input.model);
     check_block(input, data.block_size, problems);

@@ -202,3 +202,33 @@ fault("samples of wrapped rows do not see each other",
       "lib/hftrain/data/document_packer.h", "return strategy != PackingStrategy::kWrapped;", "return static_cast<int>(strategy) >= 0;",
       tests=["tasks: instruction data: tokens and labels are TRL's"],
       says=r"seq_lengths")
+
+fault("rows longer than the model's positions are found by the first update",
+      "lib/hftrain/plan/resolve_data.cpp", "if (!*split || (*split)->longest <= positions) continue;", "if (!*split || (*split)->longest <= positions + 1) continue;",
+      tests=["plan: rows that nothing cuts and the model has no positions for are refused before the run"],
+      says=r"kData")
+
+fault("the plan counts tokens of a pair that no block has",
+      "lib/hftrain/data/split_builder.cpp", "blocks.sequences(), blocks.tokens(), blocks.largest_id()};", "blocks.sequences(), blocks.tokens(), tokens->largest_id};",
+      tests=["data: An estimate reads the ids of token files as the preparation does"],
+      says=r"largest_token_id|same\(\) < 100")
+
+fault("settings of evaluation make a stream another run",
+      "lib/hftrain/data/stream_request.cpp", "return of_training.is_null() ? spec.identity : identity_of(request, spec, of_training);", "return of_training.is_null() ? spec.identity : spec.identity;",
+      tests=["data: the identity of a stream is that of its files, its tokenizer and its options"],
+      says=r"learned\(other\) == first")
+
+fault("nobody hears that a stream was evaluated on other data",
+      "lib/hftrain/plan/identity.cpp", 'return saved["validation_data"] != present["validation_data"];', "return false;",
+      tests=["plan: a stream that is evaluated on other data is the same run, and its notes say so"],
+      says=r"evaluated_otherwise")
+
+fault("a range of one whole number is refused",
+      "lib/hftrain/search/specification.cpp", "if (takes_whole) make_whole(parameter);", "",
+      tests=["search: a range of whole numbers is refused for what it has of others, and one number is no range"],
+      says=r"takes whole numbers")
+
+fault("a merge takes a cache folder that it looks into for nothing",
+      "apps/hftrain/commands/checkpoint.cpp", "if (choice.cache_dir && front::stands_beside_folder(request.folder))", "if (choice.cache_dir && request.out.empty())",
+      tests=["runs: adapters: an adapter merges with a revision of its base"],
+      says=r"a folder lies in no cache")

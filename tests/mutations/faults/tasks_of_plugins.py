@@ -9,7 +9,7 @@ fault("a worker reads a plan before it knows the task that the plan's plug-in de
 
 fault("a stream of described labels has nothing to pad by, since nothing was prepared",
       "launcher/front/data_stage.cpp",
-      "if (prepared && prepared->facts.is_null()) prepared->facts = request.recipe.facts;  // nothing was prepared", "",
+      "if (prepared) add_stream(request, stream_of(request), *prepared);", "if (prepared) prepared->stream = stream_of(request);",
       tests=[RUNS],
       says=r"ended with|FAILED|the losses of the rows in their order", seconds=900)
 
