@@ -206,6 +206,15 @@ TEST_CASE("a key that is no text is told with what it is") {
                    "a key that is not text\n  where: " + folder / "run.yaml" + ":1:3\n  why: " + is));
 }
 
+TEST_CASE("a group of flags with a slip in its name is named") {
+  const WrittenFile file("lauch:\n  nproc_per_node: 2\nlerning_rate:\n  x: 1\n");
+  const std::string text = mistakes({"--config", file.path});
+  CHECK(contains(text, "unknown key 'lauch'\n  where: " + file.at("1:1") +
+                           "\n  why: there is neither a flag nor a group of flags of that name\n  try: did "
+                           "you mean launch?"));
+  CHECK(contains(text, "did you mean learning_rate?"));
+}
+
 TEST_CASE("of many unknown keys all are reported, and the first have a hint") {
   std::string keys;
   for (int i = 0; i < 300; ++i)

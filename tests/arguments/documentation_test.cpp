@@ -98,6 +98,11 @@ TEST_CASE("explain tells everything about a flag by any spelling") {
   CHECK(contains(explain("-h", parse({})), "--help\n"));
   CHECK(contains(explain("no_cuda", parse({})), "old name of --use_cpu true"));
   CHECK_REFUSED(explain("lerning_rate", parse({})), "unknown flag lerning_rate");
+  const std::string words = explain("cuda_graphs", parse({}));
+  CHECK(contains(words, "    true                            refused\n"));
+  CHECK(contains(words, "    auto                            implemented\n"));
+  CHECK(contains(words, "    false                           implemented\n"));
+  CHECK_FALSE(contains(explain("print_config", parse({"--print_config"})), "\n  origin  "));
 }
 
 TEST_CASE("the man page holds every flag and no stray control line") {

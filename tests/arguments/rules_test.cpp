@@ -38,10 +38,6 @@ const std::vector<Case>& errors() {
        {"--load_best_model_at_end", "--eval_strategy", "epoch"},
        {"--load_best_model_at_end", "--eval_strategy", "epoch", "--save_strategy", "epoch"},
        "save_strategy is steps, eval_strategy is epoch"},
-      {"12",
-       {"--load_best_model_at_end", "--save_strategy", "no"},
-       also(kEvaluated, {"--load_best_model_at_end", "--save_strategy", "best"}),
-       "needs evaluations to know"},
       {"13", also(kEvaluated, {"--load_best_model_at_end", "--save_steps", "15"}),
        also(kEvaluated, {"--load_best_model_at_end", "--save_steps", "20"}),
        "save_steps is 15.0, eval_steps is 10.0"},
@@ -49,17 +45,9 @@ const std::vector<Case>& errors() {
        {"--eval_strategy", "steps", "--eval_steps", "0.1", "--load_best_model_at_end", "--save_steps", "10"},
        {"--eval_strategy", "steps", "--eval_steps", "0.1", "--load_best_model_at_end", "--save_steps", "0.3"},
        "multiple of eval_steps"},
-      {"13",
-       {"--eval_strategy", "steps", "--eval_steps", "0.1", "--load_best_model_at_end", "--save_steps", "0"},
-       {"--eval_strategy", "steps", "--eval_steps", "0.1", "--save_steps", "0"},
-       "save_steps is 0.0, eval_steps is 0.1"},
       {"T2", also(kEvaluated, {"--save_strategy", "best"}),
        also(kEvaluated, {"--save_strategy", "best", "--metric_for_best_model", "loss"}),
        "save_strategy best needs metric_for_best_model"},
-      {"H2",
-       {"--save_strategy", "best", "--metric_for_best_model", "loss"},
-       also(kEvaluated, {"--save_strategy", "best", "--metric_for_best_model", "loss"}),
-       "save_strategy best needs evaluations"},
       {"H3",
        {"--early_stopping_patience", "2", "--metric_for_best_model", "loss"},
        also(kEvaluated, {"--early_stopping_patience", "2", "--metric_for_best_model", "loss"}),
@@ -333,6 +321,21 @@ TEST_CASE("a flag that was given and does nothing beside the others is told, onc
     CHECK(contains(notes(parse(also(words, {"--warmup_steps", "5"}))), "warmup_steps has no effect"));
     CHECK(contains(notes(parse(also(words, {"--warmup_ratio", "0.1"}))), "warmup_steps has no effect"));
     CHECK_FALSE(contains(notes(parse(words)), "no effect"));
+  }
+}
+
+TEST_CASE("what will be no best model is told, and the run goes on, as the Trainer's does") {
+  const Words best = {"--load_best_model_at_end"};
+  const auto told = [](const Words& words) { return notes(parse(words)); };
+  CHECK(contains(told(also(best, {"--save_strategy", "no"})),
+                 "learns of no best model: the run ends with its last"));
+  CHECK(contains(told({"--save_strategy", "best", "--metric_for_best_model", "loss"}),
+                 "save_strategy best writes no checkpoint, only the model of the end"));
+  for (const char* interval : {"0.1", "10"}) {
+    const Words words = also(also(best, {"--eval_strategy", "steps"}), {"--eval_steps", interval});
+    CHECK(contains(told(also(words, {"--save_steps", "0"})),
+                   "finds the last checkpoint alone: the run ends with that model"));
+    CHECK_FALSE(contains(told(also(words, {"--save_strategy", "best"})), "the run ends with"));
   }
 }
 

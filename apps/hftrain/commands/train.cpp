@@ -469,7 +469,7 @@ ExitCode run_train(const CommandContext& context) {
 
 ExitCode run_plan(const CommandContext& context) {
   std::vector<std::string> arguments = context.arguments;
-  arguments.insert(arguments.begin(), "--dry_run");
+  arguments.insert(arguments.begin(), "--dry_run=true");  // not its value: what the user's first word is
   return run(context, std::move(arguments), print_plan_help);
 }
 

@@ -109,7 +109,7 @@ class ConfigFileReader {
     const std::string& name = key.Scalar();
     if (!name.empty() && name.front() == '_') return;  // a comment, as in JSON files
     const FlagMatch match = flag_table().find(name);
-    if (!match) return unknown(key);
+    if (!match) return unknown(key, value);
     if (is_json(path_) && stands_for_token(name, value)) {
       if (!match.flag->secret) file_.hidden.emplace(match.flag->name, place_of(value));
       return;
@@ -140,15 +140,18 @@ class ConfigFileReader {
     file_.raw.push_back(std::move(raw));
   }
 
-  void unknown(const YAML::Node& key) {
+  void unknown(const YAML::Node& key, const YAML::Node& value) {
     const std::string& name = key.Scalar();
     std::string hint;
     if (name == "<<") {
       hint = "merge keys are not supported: write the values out";
     } else if (++unknown_ <= kMostHints) {
-      hint = hint_for_unknown(name, "");
+      hint = value.IsMap() ? hint_for_group(name) : hint_for_unknown(name, "");
     }
-    problem("unknown key '" + name + '\'', place_of(key), "there is no flag of that name", std::move(hint));
+    problem("unknown key '" + name + '\'', place_of(key),
+            value.IsMap() ? "there is neither a flag nor a group of flags of that name"
+                          : "there is no flag of that name",
+            std::move(hint));
   }
 
   void read_environment(const YAML::Node& variables) {

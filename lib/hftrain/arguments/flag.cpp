@@ -86,6 +86,10 @@ const char* describe(Support::Status status) {
   return "";
 }
 
+bool means_default(const Flag& flag, const Json& value) {
+  return value == flag.default_value() || (!flag.also_fine.empty() && to_yaml(value) == flag.also_fine);
+}
+
 std::string status_sentence(const Flag& flag) {
   const Replacement& became = flag.replaced_by;
   if (!became.flag.empty()) {

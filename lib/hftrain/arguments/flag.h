@@ -185,6 +185,8 @@ struct Flag {
 // The type in words, e.g. "bool", "int, optional", "list of text", "one of no, steps, epoch".
 std::string describe_type(const Flag& flag);
 const char* describe(Support::Status status);
+// Such a value is fine, whatever this build makes of the flag.
+bool means_default(const Flag& flag, const Json& value);
 // What this build makes of the flag, as a sentence: empty for an implemented flag; also "old name of --x".
 std::string status_sentence(const Flag& flag);
 // The words or type after a flag in help: "N", "PATH", "no|steps|epoch"; empty for a boolean.

@@ -80,7 +80,10 @@ std::string choice_rows(const Flag& flag) {
   std::string text;
   for (const Choice& choice : flag.choices) {
     const Support& support = choice.support;
-    std::string words = describe(support.status);
+    // What is left of a flag that is refused is its default.
+    const bool refused =
+        flag.support.status == Support::kRefused && !means_default(flag, std::string(choice.word));
+    std::string words = describe(refused ? Support::kRefused : support.status);
     if (!support.reason.empty()) words += ": " + std::string(support.reason);
     if (!support.instead.empty()) words += "; use " + std::string(support.instead);
     text += wrapped("    " + std::string(choice.word), kTextColumn, words);
@@ -164,7 +167,7 @@ std::string explain(const std::string& spelling, const ParseOutcome& outcome) {
   const std::string status = status_sentence(flag);
   text += row("status", status.empty() ? "implemented" : status);
   if (flag.slot.get != nullptr) text += row("value", to_yaml(flag.slot.get(outcome.arguments)));
-  text += row("origin", outcome.origins.of(name));
+  if (!flag.command_line_only) text += row("origin", outcome.origins.of(name));
   if (flag.is_choice()) text += "  words\n" + choice_rows(flag);
   std::span<const Key> keys = flag.keys;
   if (flag.name == "lr_scheduler_kwargs") keys = schedule_keys(outcome.arguments.schedule.lr_scheduler_type);

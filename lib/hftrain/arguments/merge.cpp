@@ -271,8 +271,7 @@ class Merger {
   // Whether this build does what is asked. Defaults are always fine.
   void check_support(const Flag& flag, const Candidate& winner) {
     const Json& value = winner.value;
-    if (value == flag.default_value() || (!flag.also_fine.empty() && to_yaml(value) == flag.also_fine))
-      return;
+    if (means_default(flag, value)) return;
     const std::string name = winner.raw->spelling;
     // What import/ reads it tells of itself, where the value says something that is not so.
     const bool told_by_reader = flag.imported && flag.support.status == Support::kAccepted;

@@ -48,4 +48,11 @@ std::string hint_for_unknown(std::string_view written, std::string_view prefix) 
   return hint.empty() ? "`hftrain --help-all` lists every flag" : hint;
 }
 
+std::string hint_for_group(std::string_view written) {
+  std::vector<std::string> groups;
+  for (const FlagGroup& group : flag_table().groups()) groups.emplace_back(group.name);
+  const std::string hint = did_you_mean(suggest_names(written, groups), "");
+  return hint.empty() ? hint_for_unknown(written, "") : hint;
+}
+
 }  // namespace hftrain::arguments

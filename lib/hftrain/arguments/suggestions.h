@@ -20,5 +20,7 @@ std::vector<std::string> suggest_flags(std::string_view written);
 // What to do about an unknown flag, or, with an empty `prefix`, about a key of a file: "did you mean --a or
 // --b?" with `prefix` before each name, or where all of them are listed.
 std::string hint_for_unknown(std::string_view written, std::string_view prefix);
+// The same of a key of a file that holds keys.
+std::string hint_for_group(std::string_view written);
 
 }  // namespace hftrain::arguments

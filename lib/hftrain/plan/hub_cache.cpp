@@ -20,6 +20,12 @@ std::string led_there(const HubCache& cache) {
                                 : "by " + cache.named_by;
 }
 
+const char* content_of(const std::string& flag) {
+  if (flag == "--tokenizer_name") return "a tokenizer";
+  if (flag == "--image_processor_name") return "an image processor";
+  return flag == "--generation_config" ? "a generation_config.json" : "a model";
+}
+
 }  // namespace
 
 std::string without_slash(const std::string& folder) {
@@ -104,7 +110,7 @@ std::string resolve_model_folder(const std::string& named, const std::string& fl
       .why("the cache is " + cache.folder + " (" + led_there(cache) + "); a run itself fetches nothing")
       .hint("`hftrain fetch " + named + options + "` puts it there" +
             (cache.named_by == "--cache_dir" ? "" : ", --cache_dir names a cache that has it") +
-            "; or name a folder that holds a model");
+            "; or name a folder that holds " + content_of(flag));
 }
 
 }  // namespace hftrain::plan

@@ -28,3 +28,23 @@ fault("a search that was begun with older names of its flags is another one",
       "lib/hftrain/search/study.cpp", "named[name_in_space(name)] = value;", "named[name] = value;",
       tests=["search: a search whose space was kept by older names of its flags goes on"],
       says=r"another search|parameters")
+
+fault("a group of flags with a slip in its name is looked for among the flags",
+      "lib/hftrain/arguments/config_file.cpp", "hint = value.IsMap() ? hint_for_group(name) : hint_for_unknown(name, \"\");", "hint = hint_for_unknown(name, \"\");",
+      tests=["arguments: a group of flags with a slip in its name is named"],
+      says=r"did you mean launch")
+
+fault("explain takes all words of a refused flag for implemented",
+      "lib/hftrain/arguments/help.cpp", "describe(refused ? Support::kRefused : support.status);", "describe(refused ? support.status : support.status);",
+      tests=["arguments: explain tells everything about a flag by any spelling"],
+      says=r"refused")
+
+fault("who names no task is told to leave its flags out",
+      "lib/hftrain/plan/resolve_data.cpp", 'return task_was_named ? "leave it out"', 'return task_was_named || own == own ? "leave it out"',
+      tests=["plan: flags of another task are refused by name"],
+      says=r"or leave it out")
+
+fault("load_best_model_at_end without saves is no multiple",
+      "lib/hftrain/arguments/rules/interval_rules.cpp", "if (save == 0) return false;", "if (save == 0) return true;",
+      tests=["arguments: what will be no best model is told, and the run goes on, as the Trainer's does"],
+      says=r"multiple of eval_steps")

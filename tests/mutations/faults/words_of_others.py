@@ -20,10 +20,6 @@ fault("eval_steps become those of logging_steps without a word",
       "lib/hftrain/arguments/derive.cpp", 'note("eval_steps is that of logging_steps, "', 'if (*evaluation.eval_steps < 0) note("eval_steps is that of logging_steps, "',
       tests=["arguments: eval_steps that nobody gave are those of logging_steps, and that is told"], says=r"eval_steps is that of logging_steps")
 
-fault("the best model is to be loaded of a run that saves none",
-      "lib/hftrain/arguments/rules/interval_rules.cpp", "if (save <= 0) return true;", "if (save < 0) return true;",
-      tests=["arguments: every rule refuses what breaks it and lets the repaired form through"], says=r"save_steps is 0\.0, eval_steps is 0\.1")
-
 fault("the checkpoint of the last update needs no room without an interval",
       "lib/hftrain/plan/budget.cpp", "if (interval.steps <= 0) return 1;", "if (interval.steps <= 0) return 0;",
       tests=["plan: disk need counts the kept checkpoints, the one in flight and the final model"], says=r"needed_bytes == checkpoint \+ weights")

@@ -18,9 +18,9 @@ bool no_interval(const std::string& strategy, double steps) {
 }
 
 // save_steps must be a multiple of eval_steps; shares are compared in millionths, because 0.3 is no multiple
-// of 0.1. Without an interval no best model would be there to be loaded.
+// of 0.1. None, which saves nothing, is a multiple of all.
 bool not_a_multiple(double save, double eval) {
-  if (save <= 0) return true;
+  if (save == 0) return false;
   if (save < 1 || eval < 1) {
     if (save >= 1 || eval >= 1) return true;
     constexpr double kMillion = 1e6;
@@ -101,16 +101,26 @@ const Rule kIntervalRules[] = {
      "save_steps is {save_steps}, eval_steps is {eval_steps}",
      "--save_steps a multiple of eval_steps, or --save_strategy best"},
     {"12",
-     Severity::kError,
+     Severity::kWarning,
      {"load_best_model_at_end", "eval_strategy"},
      [](Outcome o) {
        const std::string& save = o.arguments.saving.save_strategy;
        return best_at_end(o) && o.arguments.evaluation.eval_strategy == "no" &&
               (save == "best" || save == "no");
      },
-     "load_best_model_at_end needs evaluations to know the best model",
+     "load_best_model_at_end learns of no best model: the run ends with its last one",
      "eval_strategy is no",
      "--eval_strategy steps or epoch"},
+    {"13",
+     Severity::kWarning,
+     {"load_best_model_at_end", "save_steps"},
+     [](Outcome o) {
+       return best_at_end(o) && o.arguments.evaluation.eval_strategy == "steps" &&
+              o.arguments.saving.save_strategy == "steps" && o.arguments.saving.save_steps == 0;
+     },
+     "load_best_model_at_end finds the last checkpoint alone: the run ends with that model",
+     "save_steps is 0",
+     "--save_steps a multiple of eval_steps, or --save_strategy best"},
     {"T2",
      Severity::kError,
      {"save_strategy", "metric_for_best_model"},
@@ -121,13 +131,12 @@ const Rule kIntervalRules[] = {
      "",
      "--metric_for_best_model loss"},
     {"H2",
-     Severity::kError,
+     Severity::kWarning,
      {"save_strategy", "eval_strategy"},
      [](Outcome o) {
-       return o.arguments.saving.save_strategy == "best" && o.arguments.evaluation.eval_strategy == "no" &&
-              !best_at_end(o);
+       return o.arguments.saving.save_strategy == "best" && o.arguments.evaluation.eval_strategy == "no";
      },
-     "save_strategy best needs evaluations",
+     "save_strategy best writes no checkpoint, only the model of the end",
      "eval_strategy is no",
      "--eval_strategy steps or epoch"},
     {"H3",
