@@ -95,6 +95,49 @@ def both_sets_of_mnli_are_found_however_it_is_spelled(fixture, folder):
         expect((found.get("eval_samples"), found.get("eval_samples_mm")) == (9, 7), f"{name}: both sets", found)
 
 
+def pairs(count):
+    return rows(*({"sentence1": row["sentence"], "sentence2": "a fox", "premise": row["sentence"], "hypothesis": "a fox", "label": row["label"]}
+                  for row in made_rows("text-classification", count)))
+
+
+def a_glue_task_without_data_names_its_own(fixture, folder):
+    snapshot = f"{folder}/hub/datasets--nyu-mll--glue/snapshots/{COMMIT}"
+    splits = {"mrpc": {"train": 40, "validation": 9, "test": 5},
+              "mnli": {"train": 44, "validation_matched": 9, "validation_mismatched": 7, "test_matched": 5, "test_mismatched": 6}}
+    card = "".join(f"- config_name: {name}\n  data_files:\n" + "".join(f"  - split: {split}\n    path: {name}/{split}.jsonl\n" for split in counts)
+                   for name, counts in splits.items())
+    write(f"{folder}/hub/datasets--nyu-mll--glue", {"refs/main": COMMIT})
+    write(snapshot, {"README.md": f"---\nconfigs:\n{card}---\n",
+                     **{f"{name}/{split}.jsonl": pairs(count) for name, counts in splits.items() for split, count in counts.items()}})
+    cached = {"HF_HUB_CACHE": f"{folder}/hub"}
+    for name in ("mrpc", "MNLI"):
+        word = name.lower()
+        named = shown(fixture, "text-classification", f"{folder}/named-{name}", "--task_name", name, "--dataset_name", "nyu-mll/glue", "--dataset_config_name", word,
+                      "--do_predict", environment=cached)
+        found = shown(fixture, "text-classification", f"{folder}/found-{name}", "--task_name", name, "--do_predict", environment=cached)
+        expect(found == named and found["samples"]["validation"] == 9, f"{name}: its data", f"{named}\n{found}")
+    results = read_json(folder, "found-MNLI/eval_results.json")
+    expect((results.get("eval_samples"), results.get("eval_samples_mm")) == (9, 7), "both sets of mnli", results)
+
+    def plan(code, *more, environment=None):
+        words = ["plan", *fixture.flags("text-classification", f"{folder}/planned", *LENGTH.get("text-classification", []), *more)[1:]]
+        before, fixture.environment = fixture.environment, {**fixture.environment, **(environment or cached)}
+        said = fixture.call(*words, expect=code).stderr
+        fixture.environment = before
+        return said
+    said = plan(0, "--task_name", "mrpc")
+    expect("the data are mrpc of nyu-mll/glue" in said, "it is told", said)
+    said = plan(4, "--task_name", "mrpc", environment={"HF_HUB_CACHE": f"{folder}/empty"})
+    expect("--task_name mrpc" in said and "hftrain fetch --dataset nyu-mll/glue" in said, "what is not in the cache", said)
+    said = plan(4, "--task_name", "rte")
+    expect("no configuration 'rte'" in said and "hftrain fetch --dataset nyu-mll/glue" in said, "what lies there in part", said)
+    said = plan(2, "--task_name", "foo")
+    expect("no GLUE task 'foo'" in said, "another word", said)
+    write(folder, {"own.jsonl": pairs(30)})
+    said = plan(0, "--task_name", "mrpc", "--train_file", f"{folder}/own.jsonl")
+    expect("nyu-mll/glue" not in said, "files that are named", said)
+
+
 def without_a_validation_split_some_rows_are_held_out(fixture, folder):
     files = put(os.path.join(folder, "set"), "clm", (("train", 200),))
     for share in ("5", "30"):
@@ -172,7 +215,8 @@ def splits_of_instruction_tuning(fixture, folder):
 
 
 SCENARIOS = [every_task_reads_a_folder, without_a_validation_split_some_rows_are_held_out, snapshots_of_the_hub_cache, what_is_no_files_to_read_is_refused,
-             splits_of_instruction_tuning, links_to_folders_are_not_followed, a_run_in_the_folder_of_its_data_goes_on, both_sets_of_mnli_are_found_however_it_is_spelled]
+             splits_of_instruction_tuning, links_to_folders_are_not_followed, a_run_in_the_folder_of_its_data_goes_on, both_sets_of_mnli_are_found_however_it_is_spelled,
+             a_glue_task_without_data_names_its_own]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], TinyTasks)

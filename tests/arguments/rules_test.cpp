@@ -166,6 +166,25 @@ TEST_CASE("rules about missing things") {
   CHECK(text({"--smoke"}).empty());
 }
 
+TEST_CASE("a task of GLUE names its data where nothing else does") {
+  const auto data = [](const Words& words) {
+    const Words run = {"--model_type", "bert", "--task", "text-classification", "--task_name", "MRPC"};
+    return parse_arguments(also(run, words), {});
+  };
+  const ParseOutcome glue = data({"--do_train", "--do_eval", "--do_predict"});
+  CHECK(glue.arguments.data.dataset_name == "nyu-mll/glue");
+  CHECK(glue.arguments.data.dataset_config_name == "mrpc");
+  CHECK(glue.origins.filled_in_by("dataset_name") == "task_name");
+  CHECK(contains(notes(glue), "the data are mrpc of nyu-mll/glue"));
+  for (const Words& named : {Words{"--train_file", "t.csv"}, Words{"--do_eval", "--validation_file", "v.csv"},
+                             Words{"--do_predict", "--test_file", "t.csv"}, Words{"--smoke"}}) {
+    INFO(named.back());
+    CHECK_FALSE(data(named).arguments.data.dataset_name);
+  }
+  CHECK(data({"--dataset_name", "mine"}).arguments.data.dataset_name == "mine");
+  CHECK_FALSE(data({"--dataset_name", "mine"}).arguments.data.dataset_config_name);
+}
+
 TEST_CASE("every error rule has a case in this test") {
   std::set<std::string> tested = {"E2", "T1", "H5"};
   for (const Case& each : errors()) tested.insert(each.rule);

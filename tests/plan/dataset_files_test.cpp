@@ -34,7 +34,8 @@ struct DatasetSplit {
 std::vector<DatasetSplit> dataset_splits(const std::string& named,
                                          const std::optional<std::string>& configuration,
                                          const std::string& cache) {
-  const hftrain::plan::DatasetFiles found = hftrain::plan::find_dataset(named, configuration, cache);
+  const hftrain::plan::DatasetFiles found =
+      hftrain::plan::find_dataset(named, configuration, cache, "--dataset_name " + named);
   std::vector<DatasetSplit> splits;
   for (const auto& each : found.splits) {
     hftrain::plan::require_whole(found, each.split);

@@ -26,6 +26,7 @@ class Derivation {
     name();
     folders_of_images();
     folder_of_pairs();
+    data_of_glue();
     languages_of_task();
     evaluation();
     best_model();
@@ -114,6 +115,25 @@ class Derivation {
     take(data.train_file, "train_file", "train");
     take(data.validation_file, "validation_file", "val");
     take(data.test_file, "test_file", "test");
+  }
+
+  // As run_glue: the name of a task is that of its data where nothing else names any. A smoke run makes up its rows.
+  void data_of_glue() {
+    constexpr const char* kGlue = "nyu-mll/glue";
+    DataArguments& data = arguments_.data;
+    const bool named = data.dataset_name || data.dataset_config_name || !data.train_file.empty() ||
+                       !data.validation_file.empty() || !data.test_file.empty() ||
+                       !data.validation_mismatched_file.empty() || !data.test_mismatched_file.empty();
+    if (arguments_.run.task != "text-classification" || !data.task_name || named ||
+        arguments_.interface.smoke)
+      return;
+    data.dataset_name = kGlue;
+    from("dataset_name", "task_name");
+    data.dataset_config_name = to_lower(*data.task_name);
+    from("dataset_config_name", "task_name");
+    note("the data are " + *data.dataset_config_name + " of " + kGlue,
+         "task_name names them where no other data are named, as in run_glue",
+         "--train_file FILE… for data of your own");
   }
 
   void evaluation() {

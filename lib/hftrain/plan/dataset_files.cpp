@@ -18,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFlag = "--dataset_name ";
 constexpr const char* kImages = "images";  // of data::kind_of_files
 constexpr const char* kOrFiles = "name its files by --train_file and --validation_file";
 
@@ -48,7 +47,7 @@ void refuse_other_kinds(const std::string& folder, const std::string& name) {
   }
 }
 
-std::string folder_of(const std::string& named, const std::string& cache) {
+std::string folder_of(const std::string& named, const std::string& cache, const std::string& place) {
   if (is_folder(named)) {
     const fs::path folder = fs::absolute(named).lexically_normal();
     return (folder.has_filename() ? folder : folder.parent_path()).string();
@@ -56,12 +55,12 @@ std::string folder_of(const std::string& named, const std::string& cache) {
   std::error_code ignored;
   if (!is_hub_name(named))
     throw Error(ExitCode::kData, "the folder of the data set does not exist")
-        .where(kFlag + named)
+        .where(place)
         .why("there is no folder of that name, and it is no name of the hub")
         .hint("the path of a folder, or the name of a data set in the local hub cache");
   if (const auto snapshot = find_snapshot(cache, named, "main", HubKind::kDataset)) return *snapshot;
   throw Error(ExitCode::kData, "'" + named + "' is neither a folder nor in the local hub cache")
-      .where(kFlag + named)
+      .where(place)
       .why("there is no folder of that name in " + fs::current_path(ignored).string() +
            ", and no snapshot in " + repository_folder(cache, named, HubKind::kDataset) +
            "; a run itself fetches nothing")
@@ -133,8 +132,8 @@ const data::SplitFiles* split_named(const DatasetFiles& found, const std::string
 }  // namespace
 
 DatasetFiles find_dataset(const std::string& named, const std::optional<std::string>& configuration,
-                          const std::string& cache) {
-  std::string folder = folder_of(named, cache);
+                          const std::string& cache, const std::string& place) {
+  std::string folder = folder_of(named, cache, place);
   refuse_other_kinds(folder, last_name(is_folder(named) ? folder : named));
   const std::vector<DatasetConfiguration> configurations = read_dataset_card(folder);
   const DatasetConfiguration* chosen = chosen_configuration(configurations, configuration, folder);

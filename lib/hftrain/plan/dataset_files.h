@@ -27,10 +27,10 @@ struct DatasetFiles {
   std::string kind;                      // data::kind_of_files
 };
 
-// The data set `named`. `cache`: hub_cache_folder. What is not there, has files that are not read here, or is a program that makes data is
-// an Error (exit code 4) that says where was looked. Whether files that have a name are there is not looked at.
+// The data set `named`, which was named at `place`. `cache`: hub_cache_folder. What is not there, has files that are not read here, or is a
+// program that makes data is an Error (exit code 4) that says where was looked. Whether files that have a name are there is not looked at.
 DatasetFiles find_dataset(const std::string& named, const std::optional<std::string>& configuration,
-                          const std::string& cache);
+                          const std::string& cache, const std::string& place);
 
 // Absolute paths of the files of a split; of images the folder with the folders of their classes.
 std::vector<std::string> paths_of_split(const DatasetFiles& found, const data::SplitFiles& split);

@@ -8,13 +8,19 @@
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/resolve.h"
 #include "hftrain/plan/resolve_parts.h"
+#include "hftrain/tasks/glue_task.h"
 
 namespace hftrain::plan {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kDatasetFlag = "--dataset_name ";
+// Where the data set was named.
+std::string place_of_name(const arguments::ParseOutcome& parsed) {
+  const arguments::DataArguments& data = parsed.arguments.data;
+  return parsed.origins.filled_in_by("dataset_name").empty() ? "--dataset_name " + *data.dataset_name
+                                                             : "--task_name " + *data.task_name;
+}
 
 std::string names_of(const DatasetFiles& found) {
   std::vector<std::string> names;
@@ -36,6 +42,19 @@ SplitNames split_names(const arguments::ParseOutcome& parsed) {
   return {.suffix = task && to_lower(*task) == "mnli" ? "_matched" : ""};
 }
 
+DatasetFiles find_dataset_of(const arguments::ParseOutcome& parsed, const std::string& cache) {
+  const arguments::DataArguments& data = parsed.arguments.data;
+  try {
+    return find_dataset(*data.dataset_name, data.dataset_config_name, cache, place_of_name(parsed));
+  } catch (Error& error) {
+    // Advice for a data set that the user named is none for one that --task_name stands for.
+    if (!parsed.origins.filled_in_by("dataset_name").empty())
+      error.hint("hftrain fetch --dataset " + *data.dataset_name +
+                 ", or --train_file FILE… for data of your own");
+    throw;
+  }
+}
+
 // What a run writes there would be its data.
 void refuse_own_folder(const arguments::ParseOutcome& parsed) {
   const std::string& named = *parsed.arguments.data.dataset_name;
@@ -44,7 +63,7 @@ void refuse_own_folder(const arguments::ParseOutcome& parsed) {
       !fs::equivalent(named, *parsed.arguments.output.output_dir, ignored))
     return;
   throw Error(ExitCode::kUsage, "the output folder is the folder of the data set")
-      .where(kDatasetFlag + named)
+      .where(place_of_name(parsed))
       .why("what the run writes would be taken for data when it goes on")
       .hint("--output_dir " + named + "/run, or a folder elsewhere");
 }
@@ -67,7 +86,7 @@ void require_splits(const arguments::ParseOutcome& parsed, const DatasetFiles& f
   const auto need = [&](const std::vector<std::string>& paths, const std::string& name, const char* what) {
     if (paths.empty())
       throw Error(ExitCode::kData, "the data set has no split '" + name + "'")
-          .where(kDatasetFlag + *parsed.arguments.data.dataset_name)
+          .where(place_of_name(parsed))
           .why(std::string(what) + " needs it; the splits are " + names_of(found))
           .hint("name its files by --train_file and --validation_file");
   };
@@ -121,9 +140,11 @@ NamedFiles files_of_run(const arguments::ParseOutcome& parsed, const Environment
   if (!data.dataset_name)
     return {data.train_file, data.validation_file, data.test_file, data.validation_mismatched_file,
             data.test_mismatched_file};
+  if (task_row(parsed).task == tasks::Task::kTextClassification && data.task_name)
+    tasks::glue_task_named(*data.task_name);  // before data of that name are looked for
   refuse_own_folder(parsed);
   const std::string cache = hub_cache_folder(arguments.model.cache_dir, environment);
-  const DatasetFiles found = find_dataset(*data.dataset_name, data.dataset_config_name, cache);
+  const DatasetFiles found = find_dataset_of(parsed, cache);
   const SplitNames names = split_names(parsed);
   NamedFiles files = {files_named(found, names.train), files_named(found, names.validation + names.suffix),
                       files_named(found, "test" + names.suffix)};

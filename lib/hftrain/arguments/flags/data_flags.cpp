@@ -229,10 +229,10 @@ std::vector<Flag> data_flags() {
       {.name = "task_name",
        .slot = at<&Arguments::data, &DataArguments::task_name>,
        .help = "GLUE task, or tag set for token classification.",
-       .note =
-           "Of text-classification it names the columns of the texts: cola, mnli, mrpc, qnli, qqp, rte, "
-           "sst2, stsb or wnli. Of token-classification it names the column of the tags, NAME_tags; unset: "
-           "ner."},
+       .note = "Of text-classification it names the columns of the texts: cola, mnli, mrpc, qnli, qqp, rte, "
+               "sst2, stsb or wnli; where no data are named, they are those of nyu-mll/glue in the hub "
+               "cache. Of token-classification it names the column of the tags, NAME_tags; unset: "
+               "ner."},
       {.name = "text_column_name",
        .slot = at<&Arguments::data, &DataArguments::text_column_name>,
        .help = "Column with the words (token classification).",
