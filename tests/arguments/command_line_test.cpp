@@ -134,6 +134,47 @@ TEST_CASE("every word arrives as it was typed") {
   CHECK(parse({"--train_file", "[a].txt", "b,c.txt"}).arguments.data.train_file.front() == "[a].txt");
 }
 
+TEST_CASE("deepspeed without a value stands beside deepspeed_config") {
+  const testing::TemporaryDirectory folder;
+  const std::string path = write(folder / "ds.json", R"({"zero_optimization": {"stage": 2}})");
+  for (const Words& words :
+       {Words{"--deepspeed", "--deepspeed_config", path}, Words{"--deepspeed_config=" + path, "--deepspeed"},
+        Words{"--deepspeed", "true", "--deepspeed-config", path}}) {
+    INFO(words.front());
+    REQUIRE(mistakes(words).empty());
+    CHECK(*sharding(words).strategy == "shard_grad_op");
+  }
+  for (const Words& alone : {Words{"--deepspeed"}, Words{"--deepspeed", "--use_cpu"}}) {
+    CHECK(contains(mistakes(alone), "--deepspeed needs a value"));
+    CHECK(contains(mistakes(alone), "try: --deepspeed FILE"));
+  }
+  CHECK(
+      contains(mistakes({"--deepspeed", "other.json", "--deepspeed_config", path}), "two different things"));
+}
+
+TEST_CASE("a flag is no value that begins with a dash") {
+  const std::string text = mistakes({"--learning_rate", "--use_cpu"});
+  CHECK(contains(text, "--learning_rate needs a value"));
+  CHECK_FALSE(contains(text, "begins with a dash"));
+}
+
+TEST_CASE("numbers may have an underscore between digits") {
+  CHECK(parse({"--max_steps", "1_000"}).arguments.run.max_steps == 1000);
+  CHECK(parse({"--save_steps=20_000"}).arguments.saving.save_steps == 20000);
+  CHECK(parse({"--learning_rate", "1_0.2_5e-0_3"}).arguments.optimizer.learning_rate == 10.25e-3);
+  CHECK(parse({"--run_name", "1_000"}).arguments.logging.run_name == "1_000");
+  for (const char* word : {"1__000", "_1000", "1000_", "1_e3", "0x1_0", "1_a"}) {
+    INFO(word);
+    CHECK(contains(mistakes({"--max_steps", word}), "'" + std::string(word) + "' is not a whole number"));
+  }
+}
+
+TEST_CASE("abbreviations of published commands are names of their flags") {
+  CHECK(parse({"--nnode=2", "--node_rank=0"}).arguments.launch.nnodes == "2");
+  CHECK(parse({"--adam_eps", "1e-06"}).arguments.optimizer.adam_epsilon == 1e-6);
+  CHECK(parse({"--overwrite_output"}).arguments.output.overwrite_output_dir);
+}
+
 TEST_CASE("an old switch sets the word that stands for it now") {
   CHECK(parse({"--group_by_length"}).arguments.data.train_sampling_strategy == "group_by_length");
   CHECK(parse({"--group_by_length", "false"}).arguments.data.train_sampling_strategy == "random");

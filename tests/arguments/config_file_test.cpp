@@ -21,6 +21,19 @@ struct WrittenFile {
 
 }  // namespace
 
+TEST_CASE("numbers of YAML may have an underscore between digits, and those of JSON none") {
+  const WrittenFile file(
+      "max_steps: 1_000\nsave_steps: 20_000\nrun_name: 2_0\n"
+      "accelerator_config: {gradient_accumulation_kwargs: {num_steps: 1_0}}\n");
+  const Arguments arguments = parse({"--config", file.path}).arguments;
+  CHECK(arguments.run.max_steps == 1000);
+  CHECK(arguments.saving.save_steps == 20000);
+  CHECK(arguments.logging.run_name == "2_0");
+  CHECK(arguments.batch.gradient_accumulation_steps == 10);
+  const WrittenFile json(R"({"max_steps": "1_000"})", "run.json");
+  CHECK(contains(mistakes({"--config", json.path}), "'1_000' is not a whole number"));
+}
+
 TEST_CASE("a flat file with the traps of YAML 1.1 gives the values that were meant") {
   const WrittenFile file(R"(model_type: gpt2
 config_overrides: n_layer=2,n_head=2

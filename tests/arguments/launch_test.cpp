@@ -289,6 +289,9 @@ TEST_CASE("L10: filters choose from a host file, one way at a time") {
   CHECK(contains(mistakes({"--include", "localhost:0"}),
                  "include chooses from a host file, and none is named"));
   CHECK(contains(mistakes({"--num_nodes", "2"}), "num_nodes chooses from a host file"));
+  CHECK(mistakes({"--num_nodes", "1", "--num_gpus", "2", "--master_port", "9901"}).empty());
+  CHECK(mistakes({"--num_nodes", "-1"}).empty());
+  CHECK(contains(mistakes({"--num_nodes", "1", "--nnodes", "2"}), "num_nodes 1 is this machine alone"));
   CHECK(contains(mistakes({"--hostfile", "hosts", "--num_nodes", "0"}), "num_nodes 0 is not a number"));
   CHECK(contains(mistakes({"--hostfile", "hosts", "--standalone"}), "a host file names several"));
   CHECK(contains(mistakes({"--hostfile", "hosts", "--no_ssh"}), "no_ssh needs node_rank"));

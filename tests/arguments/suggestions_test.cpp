@@ -69,7 +69,6 @@ TEST_CASE("the words that people use lead to the flag") {
       {"eval_batch_size", "per_device_eval_batch_size"},
       {"train_batch_size", "per_device_train_batch_size"},
       {"grad_checkpointing", "gradient_checkpointing"},
-      {"adam_eps", "adam_epsilon"},
       {"save_limit", "save_total_limit"},
       {"best_model", "metric_for_best_model"},
       {"evaluation_steps", "eval_steps"},

@@ -7,6 +7,7 @@
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/merge.h"
 #include "hftrain/arguments/suggestions.h"
+#include "hftrain/arguments/value.h"
 #include "hftrain/base/printable.h"
 
 namespace hftrain::arguments {
@@ -77,13 +78,12 @@ class CommandLineReader {
 
   void read_value(const Flag& flag, const std::string& spelling) {
     const bool truth = flag.slot.type == Type::kBool;
+    if (read_switch(flag)) return;
     if (!value_follows() || (truth && ends_with(words_[at_], ".py"))) {
       if (truth) return take(flag, spelling, true);
       if (!flag.bare.empty()) return take(flag, spelling, std::string(flag.bare));
-      const bool dash = at_ < words_.size();
-      return problem(
-          spelling + " needs a value", "it takes " + describe_type(flag),
-          dash ? spelling + "=VALUE for a value that begins with a dash" : explain(std::string(flag.name)));
+      return problem(spelling + " needs a value", "it takes " + describe_type(flag),
+                     missing_value(flag, spelling));
     }
     if (flag.slot.type != Type::kList) return take(flag, spelling, words_[at_++]);
     Json list = Json::array();
@@ -91,10 +91,30 @@ class CommandLineReader {
     take(flag, spelling, std::move(list));
   }
 
+  // The value may be there, behind a dash; a flag that is known is none.
+  std::string missing_value(const Flag& flag, const std::string& spelling) const {
+    if (!flag.switch_beside.empty()) return spelling + " FILE";
+    const bool dash = at_ < words_.size() && !look_up(words_[at_].substr(0, words_[at_].find('=')));
+    return dash ? spelling + "=VALUE for a value that begins with a dash" : explain(std::string(flag.name));
+  }
+
+  // DeepSpeed's own commands have --deepspeed beside --deepspeed_config FILE: it says no more than that one.
+  bool read_switch(const Flag& flag) {
+    const bool bare = !value_follows(), says_true = !bare && words_[at_] == "true";
+    if (flag.switch_beside.empty() || !(bare || says_true)) return false;
+    const bool beside = std::any_of(words_.begin(), words_.end(), [&](const std::string& word) {
+      if (!is_flag(word)) return false;
+      const FlagMatch match = look_up(word.substr(0, word.find('=')));
+      return match && match.flag->name == flag.switch_beside;
+    });
+    if (beside && says_true) ++at_;
+    return beside;
+  }
+
   void take(const Flag& flag, const std::string& spelling, Json written) {
     raw_.push_back({.flag = &flag,
                     .spelling = spelling,
-                    .written = std::move(written),
+                    .written = with_plain_numbers(flag, std::move(written)),
                     .origin = spelling,
                     .layer = kCommandLineLayer,
                     .places = {}});

@@ -6,6 +6,7 @@
 #include "hftrain/arguments/import/accelerate.h"
 #include "hftrain/arguments/import/deepspeed_keys.h"
 #include "hftrain/arguments/suggestions.h"
+#include "hftrain/arguments/value.h"
 #include "hftrain/arguments/yaml_values.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -58,6 +59,10 @@ class ConfigFileReader {
     } catch (const Error& error) {
       const Diagnostic& first = error.diagnostics().front();
       problem(first.what + " the configuration file", first.where, first.why, first.hint);
+    }
+    if (!is_json(path_)) {
+      for (RawArgument& each : file_.raw)
+        each.written = with_plain_numbers(*each.flag, std::move(each.written));
     }
     return std::move(file_);
   }

@@ -169,6 +169,8 @@ struct Flag {
   bool common = false;          // in the short help
   bool ours = false;            // not in the contract of transformers and the launchers
   std::string_view bare = {};   // meaning of the flag without a value; booleans: true
+  // Another flag, beside which this one without a value, or true, only says what that one's value says.
+  std::string_view switch_beside = {};
   std::string_view also_fine = {};  // another value that means the default
   std::string_view null_is = {};    // meaning of null for a flag that cannot be unset
   // Another flag, which names a file that may add to the choices: beside it every word is taken, and whoever has read the file

@@ -179,6 +179,29 @@ Result<Json> key_value(const Key& key, const Json& written, const std::string& p
   return not_a(written, "one of " + join({key.words.begin(), key.words.end()}, ", "));
 }
 
+std::string plain_number(const std::string& text) {
+  const auto is_digit = [&](size_t at) {
+    return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+  };
+  std::string plain;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const bool separates = text[at] == '_' && at > 0 && is_digit(at - 1) && is_digit(at + 1);
+    if (!separates) plain += text[at];
+  }
+  return as_number<double>(trim(plain)) ? plain : text;
+}
+
+Json plain_numbers(Type type, std::span<const Key> keys, Json written) {
+  if ((type == Type::kInt || type == Type::kFloat) && written.is_string())
+    return plain_number(written.get_ref<const std::string&>());
+  if (type != Type::kMapping || !written.is_object()) return written;
+  for (const Key& key : keys) {
+    const auto found = written.find(std::string(key.name));
+    if (found != written.end()) *found = plain_numbers(key.type, key.keys, std::move(*found));
+  }
+  return written;
+}
+
 Json empty_value(const Flag& flag) {
   return flag.slot.type == Type::kList && !flag.slot.optional ? Json::array() : Json(nullptr);
 }
@@ -331,6 +354,10 @@ Json undisguised(const Json& written) {
                      number == std::floor(number) && std::abs(number) < kLargest;
   return whole && text.find_first_of(".eE") != std::string::npos ? Json(static_cast<int64_t>(number))
                                                                  : written;
+}
+
+Json with_plain_numbers(const Flag& flag, Json written) {
+  return plain_numbers(flag.slot.type, flag.keys, std::move(written));
 }
 
 Json neutral_value(Type type, std::string_view text) {

@@ -32,6 +32,10 @@ Result<Json> convert_mapping(std::span<const Key> keys, const Json& written, con
 // Of a whole number in disguise (5e8, 200000000.0, as a number or its text) that number; anything else as it was written.
 Json undisguised(const Json& written);
 
+// What a person wrote for a flag, its numbers without the underscores between digits that Python and YAML take: 20_000. JSON has
+// none.
+Json with_plain_numbers(const Flag& flag, Json written);
+
 // A default written as text in a row.
 Json neutral_value(Type type, std::string_view text);
 

@@ -9,3 +9,33 @@ fault("a refusal of GLUE's data names a flag that nobody gave",
       "lib/hftrain/plan/run_files.cpp", 'parsed.origins.filled_in_by("dataset_name").empty() ?', 'parsed.origins.filled_in_by("dataset_name") != "x" ?',
       tests=["runs: data sets by name: a glue task without data names its own"],
       says=r"what is not in the cache")
+
+fault("deepspeed beside deepspeed_config needs a value",
+      "lib/hftrain/arguments/command_line.cpp", "    if (read_switch(flag)) return;\n", "",
+      tests=["arguments: deepspeed without a value stands beside deepspeed_config"],
+      says=r"--deepspeed needs a value")
+
+fault("a flag where a value is missing is taken for one that begins with a dash",
+      "lib/hftrain/arguments/command_line.cpp", "const bool dash = at_ < words_.size() && !look_up(words_[at_].substr(0, words_[at_].find('=')));", "const bool dash = at_ < words_.size();",
+      tests=["arguments: a flag is no value that begins with a dash"],
+      says=r"begins with a dash")
+
+fault("one node needs a host file",
+      "lib/hftrain/arguments/import/launch.cpp", "if (launch_.num_nodes > 1 && !named)", "if (launch_.num_nodes > 0 && !named)",
+      tests=["arguments: L10: filters choose from a host file, one way at a time"],
+      says=r"num_nodes chooses from a host file")
+
+fault("an abbreviation of published commands is unknown",
+      "lib/hftrain/arguments/flags/launch_flags.cpp", '       .aliases = {"nnode"},\n', "",
+      tests=["arguments: abbreviations of published commands are names of their flags"],
+      says=r"unknown flag --nnode")
+
+fault("underscores in numbers of the command line are refused",
+      "lib/hftrain/arguments/command_line.cpp", ".written = with_plain_numbers(flag, std::move(written)),", ".written = std::move(written),",
+      tests=["arguments: numbers may have an underscore between digits"],
+      says=r"'1_000' is not a whole number")
+
+fault("underscores in numbers of JSON are taken",
+      "lib/hftrain/arguments/config_file.cpp", "    if (!is_json(path_)) {\n      for (RawArgument& each", "    if (!path_.empty()) {\n      for (RawArgument& each",
+      tests=["arguments: numbers of YAML may have an underscore between digits, and those of JSON none"],
+      says=r"is not a whole number")

@@ -13,6 +13,7 @@ std::vector<Flag> launch_flags() {
        .help = "Number of machines, N or MIN:MAX.",
        .note =
            "Start the same command on every machine, each with its --node_rank. MIN and MAX must be equal.",
+       .aliases = {"nnode"},
        .when_given = true,
        .common = true},
       {.name = "nproc_per_node",

@@ -14,6 +14,7 @@ std::vector<Flag> output_flags() {
        .slot = at<&Arguments::output, &OutputArguments::overwrite_output_dir>,
        .help = "Lets a training run start in an output directory that already has content.",
        .note = "Checkpoints of an earlier run are moved aside, never deleted.",
+       .aliases = {"overwrite_output"},
        .common = true},
   };
 }

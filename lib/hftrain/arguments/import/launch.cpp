@@ -230,7 +230,10 @@ class MachineReader {
         problem(std::string(filter) + " and num_gpus exclude each other", {filter, "nproc_per_node"},
                 "both choose slots of the host file", "keep one of them");
     }
-    if (launch_.num_nodes > 0 && !named)
+    if (launch_.num_nodes == 1 && !named && machines_of(launch_.nnodes).value_or(1) > 1)
+      problem("num_nodes 1 is this machine alone, and nnodes says " + launch_.nnodes, {"num_nodes", "nnodes"},
+              "", "leave one of them out");
+    if (launch_.num_nodes > 1 && !named)
       problem("num_nodes chooses from a host file, and none is named", {"num_nodes"}, "",
               "--hostfile FILE, or --nnodes with --node_rank on every machine");
     if (launch_.num_nodes == 0 || launch_.num_nodes < -1)
