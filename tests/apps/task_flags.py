@@ -345,12 +345,13 @@ def flags_of_models(fixture, folder):
 
 
 def pairs_of_files_are_rows(fixture, folder):
-    """The files of --data_dir are the rows that a .jsonl file of them is, of summaries and of translations."""
+    """The files of --data_dir, or by name, are the rows that a .jsonl file of them is, of summaries and of translations."""
     pairs = {split: list(made_rows("summarization", count)) for split, count in (("train", 24), ("val", 7))}
     for split, some in pairs.items():
         write(folder, {f"old/{split}.source": "".join(row["text"] + "\n" for row in some), f"old/{split}.target": "".join(row["summary"] + "\n" for row in some),
                        f"{split}.jsonl": rows(*some)})
     old = os.path.join(folder, "old")
+    by_name = ["--train_file", f"{old}/train.source", "--validation_file", f"{old}/val.source"]
     write(folder, {"old.yaml": json.dumps({"data_dir": old})})
 
     def run(name, task, *more):
@@ -360,7 +361,10 @@ def pairs_of_files_are_rows(fixture, folder):
     plain = run("rows", "summarization", "--train_file", f"{folder}/train.jsonl", "--validation_file", f"{folder}/val.jsonl")
     expect(plain["samples"]["train"] == 24 and plain["samples"]["validation"] == 7, "rows", plain)
     for name, task, how in (("flag", "summarization", ["--data_dir", old]), ("yaml", "seq2seq", ["--config", f"{folder}/old.yaml"]),
-                            ("translated", "translation", ["--data_dir", old, "--src_lang", "en", "--tgt_lang", "ro"])):
+                            ("translated", "translation", ["--data_dir", old, "--src_lang", "en", "--tgt_lang", "ro"]),
+                            ("named", "translation", [*by_name]),
+                            ("named-languages", "translation", [*by_name, "--source_lang", "en", "--target_lang", "ro"]),
+                            ("named-summaries", "summarization", [*by_name])):
         expect(run(name, task, *how) == plain, f"pairs of files: {name}", plain)
     fewer = run("fewer", "summarization", "--data_dir", old, "--n_train", 9, "--n_val", 3, "--n_test", -1)
     expect(fewer["samples"]["train"] == 9 and fewer["samples"]["validation"] == 3, "n_train and n_val", fewer["samples"])

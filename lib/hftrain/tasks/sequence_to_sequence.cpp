@@ -3,7 +3,7 @@
 //
 //   columns   --text_column and --summary_column, else the first two; with --source_lang and --target_lang the
 //             object `translation`; or lines of the
-//             .source and .target files of --data_dir
+//             .source and .target files, of --data_dir or by name
 //   length    --max_source_length tokens (1024) behind --source_prefix; --max_target_length (128), in evaluation
 //             --val_max_target_length
 //   padding   to the longest of the batch, or with --pad_to_max_length to those lengths; labels with -100, or
@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/data/row_format.h"
 #include "hftrain/tasks/sequence_pairs.h"
 #include "hftrain/tasks/task_table.h"
 #include "hftrain/tasks/text_scorer.h"
@@ -45,6 +46,18 @@ Error missing_language(const char* flag, const std::string& why) {
       .hint(std::string("--") + flag + " CODE, the name of the language in the rows");
 }
 
+// Files whose names end so are read as lines beside lines.
+bool names_line_pairs(const arguments::DataArguments& asked) {
+  bool any = false;
+  for (const auto* files : {&asked.train_file, &asked.validation_file, &asked.test_file}) {
+    for (const std::string& file : *files) {
+      if (data::row_format(file) != data::RowFormat::kLinePairs) return false;
+      any = true;
+    }
+  }
+  return any;
+}
+
 PairColumns pair_columns_of(const TaskInput& input) {
   const arguments::DataArguments& asked = input.arguments.data;
   const std::string task = input.arguments.run.task.value_or("");
@@ -61,7 +74,8 @@ PairColumns pair_columns_of(const TaskInput& input) {
         .why(columns ? "--text_column and --summary_column are of summaries, languages of translations"
                      : "--task summarization knows no languages")
         .hint("--task translation with two languages, or none");
-  if (asked.data_dir) return {std::nullopt, std::nullopt, "", ""};  // its files are what languages would name
+  // Which file a text stands in says what languages would name.
+  if (asked.data_dir || (!columns && names_line_pairs(asked))) return {std::nullopt, std::nullopt, "", ""};
   if (!languages && task != "translation") return {asked.text_column, asked.summary_column, "", ""};
   if (!asked.source_lang) throw missing_language("source_lang", "it reads the rows' text in one language");
   if (!asked.target_lang)

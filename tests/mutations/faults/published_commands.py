@@ -39,3 +39,8 @@ fault("underscores in numbers of JSON are taken",
       "lib/hftrain/arguments/config_file.cpp", "    if (!is_json(path_)) {\n      for (RawArgument& each", "    if (!path_.empty()) {\n      for (RawArgument& each",
       tests=["arguments: numbers of YAML may have an underscore between digits, and those of JSON none"],
       says=r"is not a whole number")
+
+fault("pairs of lines by name need languages",
+      "lib/hftrain/tasks/sequence_to_sequence.cpp", "if (asked.data_dir || (!columns && names_line_pairs(asked)))", "if (asked.data_dir || (columns && names_line_pairs(asked)))",
+      tests=["runs: task flags: pairs of files are rows"],
+      says=r"translation needs --source_lang")
