@@ -219,6 +219,7 @@ void mark_weights(Inputs& inputs) {
 void add_model(Inputs& inputs) {
   // First, as it may add the model's family.
   if (const auto& plugin = inputs.parsed.arguments.interface.plugin) inputs.plugin = open_plugin(*plugin);
+  plan::require_flags_of_task(inputs.parsed);
   const plan::FilesNeeded needed =
       inputs.other_machines ? plan::FilesNeeded::kOfPlan : plan::FilesNeeded::kOfRun;
   inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed,

@@ -253,6 +253,12 @@ def summaries_and_translations(fixture, folder):
     case.refused("no column 'translation'", {"t.jsonl": rows({"en": "a", "ro": "b"})}, *languages)
     case.refused("--target_lang", {"t.jsonl": rows(good)}, *languages[:2], code=2)
     case.taken(pair, "--data_dir", "d", train=())
+    case.taken(pair, train=["d/train.source"])
+    for other in ("text-classification", "mlm"):
+        case = Cases(fixture, folder, other)
+        for files in (pair, {"d/x": ""}):
+            case.refused(f"--task {other} does not read --data_dir", files, "--data_dir", "d", train=(), code=2)
+        case.refused("--train_file FILE…, --validation_file and --test_file", pair, "--data_dir", "d", train=(), code=2)
 
 
 def texts_to_continue_and_to_fill_in(fixture, folder):

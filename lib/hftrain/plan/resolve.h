@@ -103,6 +103,9 @@ tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFa
 // The task that --task names.
 const tasks::TaskRow& task_row(const arguments::ParseOutcome& parsed);
 
+// An Error (exit code 2) that names every chosen flag of another task. Before data are opened: what they lack may follow from such a flag.
+void require_flags_of_task(const arguments::ParseOutcome& parsed);
+
 // Samples come in an order that depends on their lengths.
 bool looks_at_lengths(const arguments::DataArguments& data);
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "hftrain/base/text.h"
 #include "hftrain/plan/release_habits.h"
@@ -113,44 +112,6 @@ void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
                        std::to_string(positions) + " positions",
                    where, "the model has an embedding for each position",
                    "--block_size " + std::to_string(positions) + ", or --resize_position_embeddings");
-  }
-}
-
-// The tasks that read a flag, as flags: "--task a or --task b".
-std::string readers_of(std::string_view flag) {
-  std::string readers;
-  for (const tasks::TaskRow& row : tasks::task_table()) {
-    if (std::find(row.flags.begin(), row.flags.end(), flag) != row.flags.end())
-      readers += (readers.empty() ? "--task " : " or --task ") + std::string(row.name);
-  }
-  return readers;
-}
-
-// The length that people of another task mean is this one's by another name; and who named no task may mean one.
-std::string instead_of(std::string_view flag, const tasks::TaskRow& task, bool task_was_named) {
-  const auto limits = [](std::string_view name, const tasks::TaskRow& row) {
-    const bool reads = std::find(row.flags.begin(), row.flags.end(), name) != row.flags.end();
-    return reads && (name == row.length_flag || name == "block_size");
-  };
-  const auto& table = tasks::task_table();
-  const auto own = std::find_if(task.flags.begin(), task.flags.end(),
-                                [&](std::string_view name) { return limits(name, task); });
-  const bool is_length =
-      std::any_of(table.begin(), table.end(), [&](const tasks::TaskRow& row) { return limits(flag, row); });
-  if (is_length && own != task.flags.end()) return "--" + std::string(*own) + " limits its samples";
-  return task_was_named ? "leave it out" : readers_of(flag) + "; or leave it out";
-}
-
-// Flags of other tasks would do nothing.
-void check_task_flags(const ResolveInput& input, const tasks::TaskRow& task, Problems& problems) {
-  std::set<std::string_view> known(task.flags.begin(), task.flags.end());
-  for (const tasks::TaskRow& other : tasks::task_table()) {
-    for (const std::string_view flag : other.flags) {
-      if (!known.insert(flag).second || !input.parsed.origins.is_chosen(std::string(flag))) continue;
-      problems.usage("--task " + std::string(task.name) + " does not read --" + std::string(flag),
-                     input.parsed.origins.describe(std::string(flag)), "it belongs to " + readers_of(flag),
-                     instead_of(flag, task, input.parsed.origins.is_chosen("task")));
-    }
   }
 }
 
@@ -273,7 +234,6 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
   const tasks::TaskRow& task = task_row(input.parsed);
   data.task = task.task;
   data.dataset_name = arguments.data.dataset_name.value_or("");
-  check_task_flags(input, task, problems);
   if (task.preprocessor != nullptr) {
     data.preprocessor = task.preprocessor(task_input(input.parsed, input.model));
     data.block_size = input.model.architecture->image()->tokens;

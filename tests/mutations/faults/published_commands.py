@@ -44,3 +44,8 @@ fault("pairs of lines by name need languages",
       "lib/hftrain/tasks/sequence_to_sequence.cpp", "if (asked.data_dir || (!columns && names_line_pairs(asked)))", "if (asked.data_dir || (columns && names_line_pairs(asked)))",
       tests=["runs: task flags: pairs of files are rows"],
       says=r"translation needs --source_lang")
+
+fault("flags of other tasks are told behind what data lack",
+      "launcher/front/inputs.cpp", "  plan::require_flags_of_task(inputs.parsed);\n", "",
+      tests=["runs: bad data: summaries and translations"],
+      says=r"exit code 2")
