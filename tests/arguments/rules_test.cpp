@@ -195,6 +195,7 @@ TEST_CASE("every error rule has a case in this test") {
   }
 }
 
+  CHECK(data({"--dataset_config_name", "other"}).arguments.data.dataset_config_name == "other");
 TEST_CASE("warnings and notes") {
   CHECK(contains(notes(parse({"--max_steps", "5", "--num_train_epochs", "2"})),
                  "max_steps 5 wins over num_train_epochs"));

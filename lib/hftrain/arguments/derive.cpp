@@ -121,16 +121,18 @@ class Derivation {
   void data_of_glue() {
     constexpr const char* kGlue = "nyu-mll/glue";
     DataArguments& data = arguments_.data;
-    const bool named = data.dataset_name || data.dataset_config_name || !data.train_file.empty() ||
-                       !data.validation_file.empty() || !data.test_file.empty() ||
-                       !data.validation_mismatched_file.empty() || !data.test_mismatched_file.empty();
+    const bool named = data.dataset_name || !data.train_file.empty() || !data.validation_file.empty() ||
+                       !data.test_file.empty() || !data.validation_mismatched_file.empty() ||
+                       !data.test_mismatched_file.empty();
     if (arguments_.run.task != "text-classification" || !data.task_name || named ||
         arguments_.interface.smoke)
       return;
     data.dataset_name = kGlue;
     from("dataset_name", "task_name");
-    data.dataset_config_name = to_lower(*data.task_name);
-    from("dataset_config_name", "task_name");
+    if (!data.dataset_config_name) {
+      data.dataset_config_name = to_lower(*data.task_name);
+      from("dataset_config_name", "task_name");
+    }
     note("the data are " + *data.dataset_config_name + " of " + kGlue,
          "task_name names them where no other data are named, as in run_glue",
          "--train_file FILE… for data of your own");
