@@ -422,7 +422,7 @@ def data_that_change_between_attempts_are_noticed(fixture, folder):
     before = losses(output)
     os.utime(texts)
     said = fixture.run("clm", output, texts, *more, steps=12, expect=2).stderr
-    expect("differs in data: " in said and WHOLE in parts_of(said), "the changed data are told", said)
+    expect("differs in training_data: " in said and WHOLE in parts_of(said), "the changed data are told", said)
     fixture.run("clm", output, texts, *more, "--resume_from_checkpoint", "true", steps=12)
     expect(len(losses(output)) == 12 and {s: losses(output)[s] for s in before} == before, "goes on when asked to", losses(output))
     write(folder, {"texts.txt": "the river runs by the old town and the mill\n" * 6})

@@ -224,7 +224,7 @@ fault("nobody hears that a stream was evaluated on other data",
       says=r"evaluated_otherwise")
 
 fault("a range of one whole number is refused",
-      "lib/hftrain/search/specification.cpp", "if (takes_whole) make_whole(parameter);", "",
+      "lib/hftrain/search/specification.cpp", "if (takes_whole) make_whole(parameter);", "if (takes_whole && pointer.empty()) make_whole(parameter);",
       tests=["search: a range of whole numbers is refused for what it has of others, and one number is no range"],
       says=r"takes whole numbers")
 

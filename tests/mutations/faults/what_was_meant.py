@@ -32,7 +32,7 @@ fault("a search that was begun with older names of its flags is another one",
 fault("a group of flags with a slip in its name is looked for among the flags",
       "lib/hftrain/arguments/config_file.cpp", "hint = value.IsMap() ? hint_for_group(name) : hint_for_unknown(name, \"\");", "hint = hint_for_unknown(name, \"\");",
       tests=["arguments: a group of flags with a slip in its name is named"],
-      says=r"did you mean launch")
+      says=r"mean launch")
 
 fault("explain takes all words of a refused flag for implemented",
       "lib/hftrain/arguments/help.cpp", "describe(refused ? Support::kRefused : support.status);", "describe(refused ? support.status : support.status);",
