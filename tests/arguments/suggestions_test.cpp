@@ -198,6 +198,39 @@ TEST_CASE("the words of other programs lead to what is meant by them, and to not
   }
 }
 
+TEST_CASE("flags of example scripts lead to what stands for them here, or to none") {
+  const std::map<std::string, std::string> meant = {
+      {"train_data_file", "train_file"},
+      {"eval_data_file", "validation_file"},
+      {"test_data_file", "test_file"},
+      {"dev_file", "validation_file"},
+      {"predict_file", "validation_file test_file"},
+      {"task_type", "task_name"},
+      {"test_max_target_length", "val_max_target_length"},
+      {"tokenizer_name_or_path", "tokenizer_name"},
+  };
+  for (const auto& [written, flags] : meant) {
+    INFO(written);
+    CHECK(join(suggest_flags(written), " ") == flags);
+  }
+  CHECK(contains(mistakes({"--mlm"}), "try: --task mlm"));
+  CHECK(contains(mistakes({"--labels", "labels.txt"}), "labels are those of the data"));
+  CHECK(contains(mistakes({"--do_lower_case"}), "the tokenizer's files say it"));
+  CHECK(contains(mistakes({"--train-ref-file", "a.json"}), "--whole_word_mask of --task mlm"));
+  CHECK(contains(mistakes({"--plm_probability", "0.1"}), "it belongs to run_plm, which has no task here"));
+  CHECK(contains(mistakes({"--do_regression"}), "it belongs to run_classification"));
+  const NamedFile file("--config", "run.yaml", "context_column: x\n");
+  CHECK(contains(file.mistakes(), "it belongs to run_seq2seq_qa"));
+}
+
+TEST_CASE("what is said of flags of scripts is said of none that is there") {
+  for (const char* written :
+       {"mlm_probability", "task_name", "label_column_name", "learning_rate", "lr", "zzz"}) {
+    INFO(written);
+    CHECK(hint_for_script_flag(written).empty());
+  }
+}
+
 TEST_CASE("a word that is near to a flag by its letters alone leads nowhere") {
   for (const char* word : {"compile", "qlora", "min_steps", "min_epochs", "callbacks", "wandb_project",
                            "use_slow_tokenizer", "flash_attn", "tensor_parallel_size", "num_labels",

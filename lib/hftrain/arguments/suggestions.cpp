@@ -42,6 +42,7 @@ std::vector<std::string> suggest_flags(std::string_view written) {
 }
 
 std::string hint_for_unknown(std::string_view written, std::string_view prefix) {
+  if (const std::string of_script = hint_for_script_flag(written); !of_script.empty()) return of_script;
   std::vector<std::string> names = suggest_flags(written);
   if (prefix.empty()) std::erase_if(names, is_of_command_line_alone);
   const std::string hint = did_you_mean(names, prefix);

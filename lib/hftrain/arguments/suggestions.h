@@ -17,6 +17,9 @@ std::span<const Synonym> flag_synonyms();
 // dashes.
 std::vector<std::string> suggest_flags(std::string_view written);
 
+// What to do about a flag of an example script that nothing here does by that name; empty for any other.
+std::string hint_for_script_flag(std::string_view written);
+
 // What to do about an unknown flag, or, with an empty `prefix`, about a key of a file: "did you mean --a or
 // --b?" with `prefix` before each name, or where all of them are listed.
 std::string hint_for_unknown(std::string_view written, std::string_view prefix);

@@ -49,3 +49,8 @@ fault("flags of other tasks are told behind what data lack",
       "launcher/front/inputs.cpp", "  plan::require_flags_of_task(inputs.parsed);\n", "",
       tests=["runs: bad data: summaries and translations"],
       says=r"exit code 2")
+
+fault("a flag of a script without a task is led astray",
+      "lib/hftrain/arguments/suggestions.cpp", "if (const std::string of_script = hint_for_script_flag(written); !of_script.empty()) return of_script;", "if (const std::string of_script = hint_for_script_flag(written); of_script == prefix) return of_script;",
+      tests=["arguments: flags of example scripts lead to what stands for them here, or to none"],
+      says=r"--task mlm")
