@@ -166,6 +166,20 @@ TEST_CASE("rules about missing things") {
   CHECK(text({"--smoke"}).empty());
 }
 
+TEST_CASE("a classification of images without a model is told which one its script takes") {
+  const std::string text = [] {
+    try {
+      parse_arguments(Words{"--task", "image-classification", "--train_dir", "img"}, {});
+    } catch (const Error& error) {
+      return error.render();
+    }
+    return std::string();
+  }();
+  CHECK(contains(text, "there is no model to classify images with"));
+  CHECK(contains(text, "try: hftrain fetch google/vit-base-patch16-224-in21k"));
+  CHECK_FALSE(contains(text, "--model_name_or_path FOLDER"));
+}
+
 TEST_CASE("a task of GLUE names its data where nothing else does") {
   const auto data = [](const Words& words) {
     const Words run = {"--model_type", "bert", "--task", "text-classification", "--task_name", "MRPC"};
@@ -181,6 +195,7 @@ TEST_CASE("a task of GLUE names its data where nothing else does") {
     INFO(named.back());
     CHECK_FALSE(data(named).arguments.data.dataset_name);
   }
+  CHECK(data({"--dataset_config_name", "other"}).arguments.data.dataset_config_name == "other");
   CHECK(data({"--dataset_name", "mine"}).arguments.data.dataset_name == "mine");
   CHECK_FALSE(data({"--dataset_name", "mine"}).arguments.data.dataset_config_name);
 }
@@ -195,7 +210,6 @@ TEST_CASE("every error rule has a case in this test") {
   }
 }
 
-  CHECK(data({"--dataset_config_name", "other"}).arguments.data.dataset_config_name == "other");
 TEST_CASE("warnings and notes") {
   CHECK(contains(notes(parse({"--max_steps", "5", "--num_train_epochs", "2"})),
                  "max_steps 5 wins over num_train_epochs"));

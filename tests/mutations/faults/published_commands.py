@@ -54,3 +54,9 @@ fault("a flag of a script without a task is led astray",
       "lib/hftrain/arguments/suggestions.cpp", "if (const std::string of_script = hint_for_script_flag(written); !of_script.empty()) return of_script;", "if (const std::string of_script = hint_for_script_flag(written); of_script == prefix) return of_script;",
       tests=["arguments: flags of example scripts lead to what stands for them here, or to none"],
       says=r"--task mlm")
+
+fault("a classification of images is not told which model its script takes",
+      "lib/hftrain/arguments/rules/data_rules.cpp", "return names_no_model(o) && classifies_images(o);", "return names_no_model(o) && classifies_images(o) && training(o) && evaluating(o);",
+      also=[("lib/hftrain/arguments/rules/data_rules.cpp", "return names_no_model(o) && !classifies_images(o);", "return names_no_model(o);")],
+      tests=["arguments: a classification of images without a model is told which one its script takes"],
+      says=r"vit-base-patch16")

@@ -4,9 +4,19 @@
 
 #include "hftrain/arguments/rules/conditions.h"
 #include "hftrain/arguments/rules/rule_groups.h"
+#include "hftrain/arguments/rules/script_defaults.h"
 
 namespace hftrain::arguments {
 namespace {
+
+bool names_no_model(Outcome o) {
+  const ModelArguments& model = o.arguments.model;
+  return !o.arguments.interface.smoke && !model.model_name_or_path && !model.model_type && !model.config_name;
+}
+
+bool classifies_images(Outcome o) {
+  return o.arguments.run.task == "image-classification";
+}
 
 const Rule kDataRules[] = {
     {"E1",
@@ -105,11 +115,15 @@ const Rule kDataRules[] = {
     {"H5",
      Severity::kError,
      {"model_name_or_path", "model_type", "config_name"},
-     [](Outcome o) {
-       const ModelArguments& model = o.arguments.model;
-       return !o.arguments.interface.smoke && !model.model_name_or_path && !model.model_type &&
-              !model.config_name;
-     },
+     [](Outcome o) { return names_no_model(o) && classifies_images(o); },
+     "there is no model to classify images with",
+     kTakenForImages,
+     kNameForImages,
+     true},
+    {"H5",
+     Severity::kError,
+     {"model_name_or_path", "model_type", "config_name"},
+     [](Outcome o) { return names_no_model(o) && !classifies_images(o); },
      "there is no model",
      "",
      "--model_name_or_path FOLDER, or --model_type FAMILY to train from scratch",
