@@ -219,7 +219,6 @@ void mark_weights(Inputs& inputs) {
 void add_model(Inputs& inputs) {
   // First, as it may add the model's family.
   if (const auto& plugin = inputs.parsed.arguments.interface.plugin) inputs.plugin = open_plugin(*plugin);
-  plan::require_flags_of_task(inputs.parsed);
   const plan::FilesNeeded needed =
       inputs.other_machines ? plan::FilesNeeded::kOfPlan : plan::FilesNeeded::kOfRun;
   inputs.model = plan::load_model_facts(inputs.parsed.arguments, inputs.environment, needed,
@@ -228,6 +227,7 @@ void add_model(Inputs& inputs) {
   add_tokenizer_facts(inputs.parsed, inputs.environment, inputs.model);
   if (const auto& program = inputs.parsed.arguments.launch.worker_program)
     plan::open_program(*program, HFTRAIN_TORCH_VERSION);
+  plan::require_flags_of_task(inputs.parsed);
   inputs.files = plan::files_of_run(inputs.parsed, inputs.environment);
 }
 
