@@ -177,6 +177,8 @@ class Architecture {
   virtual bool learned_positions() const = 0;
   // Of decoders whose tokens see those before them: the window of each block; unset: all. Empty: no decoder.
   virtual std::vector<std::optional<int64_t>> causal_windows() const { return {}; }
+  // Whether transformers had not put the class of its norms on the list of those that do not decay, which names replaced in 4.49.
+  virtual bool norms_were_unlisted() const { return false; }
   virtual int64_t hidden_size() const = 0;
   virtual int64_t layers() const = 0;
   virtual ActivationFootprint activations() const = 0;

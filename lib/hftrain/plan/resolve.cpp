@@ -150,16 +150,15 @@ void note_learning_rate(const ResolveInput& input, const RunPlan& plan, std::vec
   notes.push_back(note(text.str()));
 }
 
-// Here no norm decays. Of the families those of which transformers 4.48 had not listed the norm.
+// Here no norm decays.
 void note_norms(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
-  const std::string family = running_architecture(input)->model_type();
-  const bool unlisted = family == "mistral" || family == "qwen2" || family == "gemma";
-  if (!unlisted || !ReleaseHabits{plan.release}.decays_unlisted_norms() || !plan.do_train ||
-      plan.optimizer.weight_decay == 0)
+  const auto architecture = running_architecture(input);
+  if (!architecture->norms_were_unlisted() || !ReleaseHabits{plan.release}.decays_unlisted_norms() ||
+      !plan.do_train || plan.optimizer.weight_decay == 0)
     return;
   notes.push_back({Diagnostic::Severity::kWarning, "norms do not decay, as in transformers 4.49 and later",
                    input.parsed.origins.describe("hf_compat"),
-                   "before, weight_decay was applied to the RMSNorms of " + family + ", too",
+                   "before, weight_decay was applied to the norms of " + architecture->model_type() + ", too",
                    "--weight_decay 0 where the numbers of that release are wanted"});
 }
 

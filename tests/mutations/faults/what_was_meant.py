@@ -40,7 +40,7 @@ fault("explain takes all words of a refused flag for implemented",
       says=r"refused")
 
 fault("who names no task is told to leave its flags out",
-      "lib/hftrain/plan/resolve_data.cpp", 'return task_was_named ? "leave it out"', 'return task_was_named || own == own ? "leave it out"',
+      "lib/hftrain/plan/task_flags.cpp", 'return task_was_named ? "leave it out"', 'return task_was_named || own == own ? "leave it out"',
       tests=["plan: flags of another task are refused by name"],
       says=r"or leave it out")
 
