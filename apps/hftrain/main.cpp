@@ -19,6 +19,7 @@
 #include "hftrain/base/suggest.h"
 #include "hftrain/base/text.h"
 #include "launcher/process/descriptor_limit.h"
+#include "python_words.h"
 
 namespace {
 
@@ -78,6 +79,8 @@ Error unknown_command(const std::string& name) {
   for (const Command& command : hftrain::app::commands()) names.emplace_back(command.name);
   std::string hint = hftrain::did_you_mean(hftrain::suggest_names(name, names, kSynonyms));
   if (name == "help" || name == "version") hint = "hftrain --" + name;
+  const std::string instead = hftrain::app::instead_of_python(name);
+  if (!instead.empty()) hint = instead;
   return Error(ExitCode::kUsage, "unknown command '" + name + "'")
       .where("command line")
       .why("the commands are " + hftrain::join(names, ", "))

@@ -191,6 +191,18 @@ TEST_CASE("one configuration file is one for every command that takes the flags 
   }
 }
 
+TEST_CASE("words of a command line from Python are told what stands for them", "[process]") {
+  const auto told = [](const char* word, const char* instead) {
+    return run({word, "--do_train"}).err.find(instead) != std::string::npos;
+  };
+  CHECK(told("examples/run_ner.py", "`hftrain --task token-classification FLAGS`"));
+  CHECK(told("own.py", "it takes the flags of the example scripts, and runs no Python"));
+  CHECK(told("sft", "`hftrain --task sft FLAGS`"));
+  CHECK(told("text-classification", "`hftrain --task text-classification FLAGS`"));
+  CHECK(told("torchrun", "`hftrain FLAGS` starts its ranks itself"));
+  CHECK(told("serch", "did you mean search?"));
+}
+
 TEST_CASE("what a command has no use for is refused, not passed over", "[process]") {
   const SmallTokenizer tokenizer;
   const std::string folder = tokenizer.folder / "tok";

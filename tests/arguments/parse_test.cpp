@@ -179,6 +179,8 @@ TEST_CASE("report_to null of a file is the default of the release") {
   CHECK(file.arguments().logging.report_to.empty());
   const std::vector<std::string> all = file.arguments({"--hf_compat", "4.57"}).logging.report_to;
   CHECK(all == parse({"--report_to", "all"}).arguments.logging.report_to);
+  CHECK(contains(notes(parse({"--hf_compat", "4.57"})), "every tracker is on: tensorboard"));
+  CHECK_FALSE(contains(notes(parse({"--hf_compat", "4.57", "--report_to", "all"})), "every tracker is on"));
   const NamedFile none("--config", "run.yaml", "report_to: none\n");
   CHECK(none.arguments({"--hf_compat", "4.57"}).logging.report_to.empty());
 }

@@ -503,6 +503,11 @@ TEST_CASE("translation_xx_to_yy is a translation, whose languages hold where non
     CHECK(contains(mistakes({"--task", word}), "--task"));
 }
 
+TEST_CASE("an option of an optimizer that is given twice is told") {
+  CHECK(contains(mistakes({"--optim", "sgd", "--optim_args", "momentum=0.9,momentum=0.5"}),
+                 "'momentum' is given twice"));
+}
+
 TEST_CASE("noise of NEFTune has no size below nothing") {
   CHECK(contains(mistakes({"--neftune_noise_alpha", "-1"}), "neftune_noise_alpha: '-1' is not a number"));
   CHECK(mistakes({"--neftune_noise_alpha", "0"}).empty());

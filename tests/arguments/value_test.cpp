@@ -121,6 +121,18 @@ TEST_CASE("mappings come as JSON text, as a file or as a mapping") {
   CHECK(fails("accelerator_config", "{\"split_batches\": 3.5}"));
 }
 
+TEST_CASE("a key that the text of a mapping has twice is told") {
+  const Flag& kwargs = flag_table().named("lr_scheduler_kwargs");
+  const auto twice = convert(kwargs, R"({"num_cycles": 2, "num_cycles": 3})", "");
+  REQUIRE(std::holds_alternative<ValueError>(twice));
+  CHECK(std::get<ValueError>(twice).what == "key 'num_cycles' is given twice");
+  CHECK(std::holds_alternative<Json>(convert(kwargs, R"({"a": {"b": 1}, "c": {"b": 1}})", "")));
+}
+
+TEST_CASE("a list of a file is the text with commas that the flag wants") {
+  CHECK(std::get<Json>(convert(flag_table().named("gpu_ids"), Json::array({0, "1"}), "")) == "0,1");
+}
+
 TEST_CASE("text leaves of a mapping are converted by the type of their key") {
   const Key keys[] = {
       {.name = "rate", .type = Type::kFloat}, {.name = "count", .type = Type::kInt}, {.name = "name"}};

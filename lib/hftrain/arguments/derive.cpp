@@ -191,6 +191,10 @@ class Derivation {
       if (tracker && choice.support.status == Support::kImplemented)
         logging.report_to.emplace_back(choice.word);
     }
+    if (!outcome_.origins.is_given("report_to"))
+      note("every tracker is on: " + join(logging.report_to, ", "),
+           "up to transformers 4.57 report_to is all where nobody says otherwise",
+           "--report_to none, or the names of those that are wanted");
   }
 
   void resume() {

@@ -264,6 +264,11 @@ Json written_options(const ParseOutcome& outcome, Diagnostics& problems) {
                           .where = outcome.origins.describe("optim_args"),
                           .why = "",
                           .hint = ""});
+    } else if (options.contains(pairs[0].first)) {
+      problems.push_back({.what = "optim_args: '" + pairs[0].first + "' is given twice",
+                          .where = outcome.origins.describe("optim_args"),
+                          .why = "",
+                          .hint = "keep one of the two"});
     } else {
       options[pairs[0].first] = pairs[0].second;
     }

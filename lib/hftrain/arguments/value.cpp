@@ -9,6 +9,7 @@
 #include <cmath>
 #include <optional>
 #include <regex>
+#include <set>
 
 #include "hftrain/arguments/task_words.h"
 #include "hftrain/base/expanded_path.h"
@@ -141,12 +142,42 @@ Result<Json> to_list(const Flag& flag, const Json& written, const std::string& h
   return list;
 }
 
+// Of a text with commas that a file has as a list.
+Json joined(const Json& written) {
+  if (!written.is_array()) return written;
+  std::vector<std::string> parts;
+  for (const Json& part : written) {
+    if (part.is_structured()) return written;
+    parts.push_back(part.is_string() ? part.get<std::string>() : part.dump());
+  }
+  return join(parts, ",");
+}
+
+// The first key that a mapping in the text has twice; empty: there is none.
+std::string key_given_twice(const std::string& text) {
+  std::vector<std::set<std::string>> keys;
+  std::string twice;
+  const auto look = [&](int, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event != Json::parse_event_t::key) return true;
+    const std::string key = parsed.get<std::string>();
+    if (!keys.back().insert(key).second && twice.empty()) twice = key;
+    return true;
+  };
+  const Json whole = Json::parse(text, look, /*allow_exceptions=*/false, /*ignore_comments=*/true);
+  return whole.is_discarded() ? "" : twice;
+}
+
 Result<Json> mapping_text(const Json& written) {
   if (!written.is_string()) return written;
   const std::string text = trim(written.get<std::string>());
   try {
-    if (!text.empty() && text.front() == '{') return parse_json(text, "the text", 2);
-    return read_json_file(text, 2);
+    const bool is_text = !text.empty() && text.front() == '{';
+    Json mapping = is_text ? parse_json(text, "the text", 2) : read_json_file(text, 2);
+    const std::string twice = key_given_twice(is_text ? text : read_file(text));
+    if (!twice.empty()) return ValueError{"key '" + twice + "' is given twice", "keep one of the two", ""};
+    return mapping;
   } catch (const Error& error) {
     const Diagnostic& first = error.diagnostics().front();
     const bool is_text = !text.empty() && text.front() == '{';
@@ -337,7 +368,7 @@ Result<Json> convert(const Flag& flag, const Json& written, const std::string& h
     case Type::kText:
       break;
   }
-  Result<Json> text = to_text(written);
+  Result<Json> text = to_text(flag.commas ? joined(written) : written);
   if (Json* value = std::get_if<Json>(&text); value != nullptr && flag.path) {
     return Json(with_home(value->get<std::string>(), home));
   }

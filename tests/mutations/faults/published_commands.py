@@ -60,3 +60,28 @@ fault("a classification of images is not told which model its script takes",
       also=[("lib/hftrain/arguments/rules/data_rules.cpp", "return names_no_model(o) && !classifies_images(o);", "return names_no_model(o);")],
       tests=["arguments: a classification of images without a model is told which one its script takes"],
       says=r"vit-base-patch16")
+
+fault("a script's name is an unknown command and nothing more",
+      "apps/hftrain/main.cpp", "  if (!instead.empty()) hint = instead;\n", "",
+      tests=["apps: words of a command line from Python are told what stands for them"],
+      says=r"run_ner.py")
+
+fault("of a key that a mapping's text has twice the last one wins",
+      "lib/hftrain/arguments/value.cpp", 'if (!keys.back().insert(key).second && twice.empty()) twice = key;', 'keys.back().insert(key);',
+      tests=["arguments: a key that the text of a mapping has twice is told"],
+      says=r"holds_alternative")
+
+fault("a list of GPUs in a file is no text",
+      "lib/hftrain/arguments/value.cpp", "to_text(flag.commas ? joined(written) : written)", "to_text(flag.commas && written.is_null() ? joined(written) : written)",
+      tests=["arguments: a list of a file is the text with commas that the flag wants"],
+      says=r"gpu_ids|bad_variant|variant")
+
+fault("every tracker is on without a word beside an older release",
+      "lib/hftrain/arguments/derive.cpp", 'if (!outcome_.origins.is_given("report_to"))', 'if (logging.report_to.empty())',
+      tests=["arguments: report_to null of a file is the default of the release"],
+      says=r"every tracker is on")
+
+fault("an option of an optimizer that is given twice counts at last",
+      "lib/hftrain/arguments/option_keys.cpp", "} else if (options.contains(pairs[0].first)) {", "} else if (options.contains(pairs[0].first) && options.empty()) {",
+      tests=["arguments: an option of an optimizer that is given twice is told"],
+      says=r"given twice")

@@ -62,6 +62,7 @@ std::vector<Flag> device_flags() {
        .slot = unread_optional(Type::kText),
        .help = "GPUs to use, comma separated, or all.",
        .note = "Sets CUDA_VISIBLE_DEVICES; inside a mask that is already there the numbers are positions.",
+       .commas = true,
        .imported = true},
   };
 }

@@ -65,6 +65,7 @@ std::vector<Flag> interface_flags() {
        .note = "Built with hftrain/plugin/plugin.h of this installation; what it registers is used. "
                "docs/plugins.md has the whole.",
        .path = true,
+       .empty_is_unset = true,
        .ours = true},
       {.name = "hf_compat",
        .slot = at<&Arguments::interface, &InterfaceArguments::hf_compat>,
