@@ -144,7 +144,9 @@ TEST_CASE("deepspeed without a value stands beside deepspeed_config") {
     REQUIRE(mistakes(words).empty());
     CHECK(*sharding(words).strategy == "shard_grad_op");
   }
-  for (const Words& alone : {Words{"--deepspeed"}, Words{"--deepspeed", "--use_cpu"}}) {
+  for (const Words& alone :
+       {Words{"--deepspeed"}, Words{"--deepspeed", "--use_cpu"},
+        Words{"--deepspeed", "--deepspeed_config", ""}, Words{"--deepspeed", "--deepspeed_config="}}) {
     CHECK(contains(mistakes(alone), "--deepspeed needs a value"));
     CHECK(contains(mistakes(alone), "try: --deepspeed FILE"));
   }

@@ -167,6 +167,15 @@ TEST_CASE("DDP looks for unused parameters unless told not to or activations are
   CHECK(cpu_run(2, {}).plan().strategy.find_unused_parameters);
   CHECK_FALSE(cpu_run(2, {"--gradient_checkpointing"}).plan().strategy.find_unused_parameters);
   CHECK_FALSE(cpu_run(2, {"--ddp_find_unused_parameters", "false"}).plan().strategy.find_unused_parameters);
+  CHECK(
+      cpu_run(2, {"--gradient_checkpointing", "--ddp_static_graph"}).plan().strategy.find_unused_parameters);
+  const auto walks = [](std::vector<std::string> more) {
+    std::vector<std::string> flags = {"--ddp_static_graph", "--gradient_accumulation_steps", "2"};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return contains(cpu_run(2, flags).notes(), "the graph is walked at every update");
+  };
+  CHECK(walks({}));
+  CHECK_FALSE(walks({"--ddp_find_unused_parameters", "false"}));
   CHECK(cpu_run(2, {"--gradient_checkpointing", "--ddp_find_unused_parameters", "true"})
             .plan()
             .strategy.find_unused_parameters);

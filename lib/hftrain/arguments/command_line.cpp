@@ -102,11 +102,14 @@ class CommandLineReader {
   bool read_switch(const Flag& flag) {
     const bool bare = !value_follows(), says_true = !bare && words_[at_] == "true";
     if (flag.switch_beside.empty() || !(bare || says_true)) return false;
-    const bool beside = std::any_of(words_.begin(), words_.end(), [&](const std::string& word) {
-      if (!is_flag(word)) return false;
-      const FlagMatch match = look_up(word.substr(0, word.find('=')));
-      return match && match.flag->name == flag.switch_beside;
-    });
+    bool beside = false;
+    for (size_t i = 0; i < words_.size(); ++i) {
+      const size_t equals = words_[i].find('=');
+      const FlagMatch match = is_flag(words_[i]) ? look_up(words_[i].substr(0, equals)) : FlagMatch{};
+      if (!match || match.flag->name != flag.switch_beside) continue;
+      const bool inside = equals != std::string::npos, last = i + 1 == words_.size();
+      beside = inside ? equals + 1 < words_[i].size() : !last && !words_[i + 1].empty();
+    }
     if (beside && says_true) ++at_;
     return beside;
   }

@@ -268,7 +268,7 @@ bool is_more_in_yaml_1_1(const std::string& text) {
   static const std::regex kMore(
       "[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+([.][0-9_]*)?|[-+]?0x[0-9a-fA-F_]+|[-+]?0b[01_]+|[-+]?[0-9][0-9_]*([.]"
       "[0-9_]*)?([eE][-+][0-9]+)?|"
-      "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \\t].*)?");
+      "[-+]?[.](inf|Inf|INF)|[.](nan|NaN|NAN)|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \\t].*)?");
   return std::regex_match(text, kMore);
 }
 

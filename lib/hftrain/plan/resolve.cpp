@@ -159,7 +159,7 @@ void note_norms(const ResolveInput& input, const RunPlan& plan, std::vector<Diag
   notes.push_back({Diagnostic::Severity::kWarning, "norms do not decay, as in transformers 4.49 and later",
                    input.parsed.origins.describe("hf_compat"),
                    "before, weight_decay was applied to the norms of " + architecture->model_type() + ", too",
-                   "--weight_decay 0 where the numbers of that release are wanted"});
+                   "--weight_decay 0 in both, where numbers are compared with that release"});
 }
 
 // Of token files that others made, and of a tokenizer with more tokens than the model has.

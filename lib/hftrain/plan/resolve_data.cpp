@@ -149,7 +149,7 @@ void check_longest(const ResolveInput& input, const tasks::TaskRow& task, Proble
                       std::to_string(positions) + " positions",
                   "the " + std::string(name) + " data",
                   "the model has an embedding for each position, and " + flag + " cuts no sample to as many",
-                  flag + ' ' + std::to_string(positions)});
+                  flag + ' ' + std::to_string(positions) + ", or --resize_position_embeddings"});
   }
 }
 
@@ -246,7 +246,9 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
     data.block_size = task.longest(facts);
     if (task.longest_target != nullptr) data.target_size = task.longest_target(facts);
     check_padded_task(input, task, std::max(data.block_size, data.target_size), problems);
-    check_longest(input, task, problems);
+    // Where the limit is too long for the model it has been told.
+    if (std::max(data.block_size, data.target_size) <= usable_positions(input.model) + added_positions(input))
+      check_longest(input, task, problems);
   } else {
     data.block_size = block_size(input.parsed, input.model);
     check_block(input, data.block_size, problems);

@@ -192,9 +192,9 @@ class Resolution {
 
   void ddp() {
     const arguments::ParallelArguments& parallel = input_.parsed.arguments.parallel;
-    plan_.find_unused_parameters =
-        parallel.ddp_find_unused_parameters.value_or(!recomputes_activations(input_.parsed.arguments));
     plan_.static_graph = parallel.ddp_static_graph;
+    plan_.find_unused_parameters = parallel.ddp_find_unused_parameters.value_or(
+        plan_.static_graph.value_or(false) || !recomputes_activations(input_.parsed.arguments));
     plan_.bucket_cap_mb = parallel.ddp_bucket_cap_mb.value_or(plan_.bucket_cap_mb);
   }
 
@@ -297,7 +297,7 @@ std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan&
         "--parallelism_config '{\"dp_replicate_size\": N}' for N replicas");
   }
   if (strategy.name == "ddp" && plan.ranks.world_size > 1 && strategy.static_graph.value_or(false) &&
-      plan.batch.reduces_last_alone()) {
+      strategy.find_unused_parameters && plan.batch.reduces_last_alone()) {
     add(Severity::kNote, "the graph is walked at every update, in spite of ddp_static_graph",
         input.parsed.origins.describe("ddp_static_graph"),
         "DDP's static graph does not go with micro-batches that reduce no gradients; the Trainer ends with "

@@ -83,9 +83,7 @@ namespace {
 // several micro-batches none but the first would be reduced. There the graph is walked at each of them.
 plan::StrategyPlan with_graph_of_updates(const plan::RunPlan& plan) {
   plan::StrategyPlan strategy = plan.strategy;
-  if (!plan.batch.reduces_last_alone()) return strategy;
-  if (strategy.static_graph.value_or(false)) strategy.find_unused_parameters = true;
-  strategy.static_graph.reset();
+  if (plan.batch.reduces_last_alone()) strategy.static_graph.reset();
   return strategy;
 }
 

@@ -51,7 +51,7 @@ fault("nobody is told that a weight decay of optim_args is the Trainer's no-op",
       says=r"passes over it")
 
 fault("a static graph's updates of several micro-batches are reduced once",
-      "lib/hftrain/trainer/components.cpp", "if (!plan.batch.reduces_last_alone()) return strategy;", "if (!plan.batch.sync_each_batch) return strategy;",
+      "lib/hftrain/trainer/components.cpp", "if (plan.batch.reduces_last_alone()) strategy", "if (plan.batch.sync_each_batch) strategy",
       tests=["runs: loop options: a static graph goes with accumulation"],
       says=r"losses of the run without it")
 

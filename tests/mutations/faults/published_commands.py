@@ -85,3 +85,8 @@ fault("an option of an optimizer that is given twice counts at last",
       "lib/hftrain/arguments/option_keys.cpp", "} else if (options.contains(pairs[0].first)) {", "} else if (options.contains(pairs[0].first) && options.empty()) {",
       tests=["arguments: an option of an optimizer that is given twice is told"],
       says=r"given twice")
+
+fault("an empty name of DeepSpeed's file takes deepspeed away",
+      "lib/hftrain/arguments/command_line.cpp", "beside = inside ? equals + 1 < words_[i].size() : !last && !words_[i + 1].empty();", "beside = inside || !last;",
+      tests=["arguments: deepspeed without a value stands beside deepspeed_config"],
+      says=r"needs a value")
