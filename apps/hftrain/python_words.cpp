@@ -11,11 +11,10 @@
 namespace hftrain::app {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kScripts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kScripts = {{
     {"run_clm", "clm"},
     {"run_mlm", "mlm"},
     {"run_glue", "text-classification"},
-    {"run_classification", "text-classification"},
     {"run_ner", "token-classification"},
     {"run_qa", "question-answering"},
     {"run_summarization", "summarization"},

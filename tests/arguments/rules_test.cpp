@@ -195,7 +195,13 @@ TEST_CASE("a task of GLUE names its data where nothing else does") {
     INFO(named.back());
     CHECK_FALSE(data(named).arguments.data.dataset_name);
   }
-  CHECK(data({"--dataset_config_name", "other"}).arguments.data.dataset_config_name == "other");
+  const ParseOutcome other = data({"--dataset_config_name", "other"});
+  CHECK(other.arguments.data.dataset_config_name == "mrpc");
+  CHECK(contains(notes(other), "dataset_config_name other has no effect"));
+  CHECK_FALSE(contains(notes(data({"--task_name", "nope"})), "of nyu-mll/glue"));
+  CHECK(contains(
+      mistakes({"--model_type", "bert", "--task", "text-classification", "--task_name", "", "--do_train"}),
+      "there is no training data"));
   CHECK(data({"--dataset_name", "mine"}).arguments.data.dataset_name == "mine");
   CHECK_FALSE(data({"--dataset_name", "mine"}).arguments.data.dataset_config_name);
 }

@@ -162,12 +162,14 @@ TEST_CASE("what is written as YAML reads back as the same text") {
 }
 
 TEST_CASE("what is written to a file is read alike by YAML 1.1") {
-  for (const char* text :
-       {"1:1", "2:4", "1:30:00", "2021-01-01", "0x1f", "0b1", "1_000", "1_000.5", ".inf", "-.INF", ".NaN"}) {
+  for (const char* text : {"1:1", "2:4", "1:30:00", "2021-01-01", "0x1f", "0b1", "1_000", "1_000.5", ".inf",
+                           "-.INF", ".NaN", ".5_0"}) {
     CHECK(to_yaml_of_file(Json(text)) == '"' + std::string(text) + '"');
   }
   for (const char* text : {"localhost:29500", "10.0.0.1:29500", "2021", "runs/1", "1.5.2"})
     CHECK(to_yaml_of_file(Json(text)) == to_yaml(Json(text)));
+  CHECK(to_yaml_of_file(Json("a\xc2\x85"
+                             "b")) == "\"a\\u0085b\"");
   CHECK(to_yaml_of_file(5e-5) == "5.0e-05");
   CHECK(to_yaml_of_file(1.5e-7) == "1.5e-07");
   CHECK(to_yaml_of_file(Json({{"min_lr", 1e-6}})) == "{min_lr: 1.0e-06}");

@@ -1,5 +1,7 @@
 // Files to batches, against what the packages of the example script made of the same files
 // (scripts/golden/text_classification.py).
+#include "hftrain/arguments/glue_names.h"
+#include "hftrain/tasks/glue_task.h"
 #include "task_fixture.h"
 
 namespace hftrain::tasks {
@@ -242,4 +244,9 @@ TEST_CASE("rows that cannot be learnt from are refused with their place") {
 }
 
 }  // namespace
+TEST_CASE("names of GLUE that stand for their data are those of the task") {
+  for (const std::string_view name : arguments::kGlueNames)
+    CHECK(glue_task_named(std::string(name)).name == name);
+}
+
 }  // namespace hftrain::tasks

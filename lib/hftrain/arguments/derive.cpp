@@ -4,6 +4,7 @@
 
 #include "hftrain/arguments/compat.h"
 #include "hftrain/arguments/flag_table.h"
+#include "hftrain/arguments/glue_names.h"
 #include "hftrain/arguments/task_words.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/log_level.h"
@@ -124,15 +125,18 @@ class Derivation {
     const bool named = data.dataset_name || !data.train_file.empty() || !data.validation_file.empty() ||
                        !data.test_file.empty() || !data.validation_mismatched_file.empty() ||
                        !data.test_mismatched_file.empty();
-    if (arguments_.run.task != "text-classification" || !data.task_name || named ||
-        arguments_.interface.smoke)
+    const std::string task = to_lower(data.task_name.value_or(""));
+    const bool known = std::ranges::find(kGlueNames, task) != kGlueNames.end();
+    if (arguments_.run.task != "text-classification" || task.empty() || named || arguments_.interface.smoke)
       return;
     data.dataset_name = kGlue;
     from("dataset_name", "task_name");
-    if (!data.dataset_config_name) {
-      data.dataset_config_name = to_lower(*data.task_name);
-      from("dataset_config_name", "task_name");
-    }
+    if (data.dataset_config_name.value_or(task) != task)
+      note("dataset_config_name " + *data.dataset_config_name + " has no effect",
+           "task_name names the data, and run_glue does not read it beside", "leave it out");
+    data.dataset_config_name = task;
+    from("dataset_config_name", "task_name");
+    if (!known) return;  // told by whoever reads it
     note("the data are " + *data.dataset_config_name + " of " + kGlue,
          "task_name names them where no other data are named, as in run_glue",
          "--train_file FILE… for data of your own");

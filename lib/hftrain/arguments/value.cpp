@@ -268,8 +268,19 @@ bool is_more_in_yaml_1_1(const std::string& text) {
   static const std::regex kMore(
       "[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+([.][0-9_]*)?|[-+]?0x[0-9a-fA-F_]+|[-+]?0b[01_]+|[-+]?[0-9][0-9_]*([.]"
       "[0-9_]*)?([eE][-+][0-9]+)?|"
-      "[-+]?[.](inf|Inf|INF)|[.](nan|NaN|NAN)|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \\t].*)?");
+      "[-+]?[.](inf|Inf|INF)|[.][0-9][0-9_]*([eE][-+][0-9]+)?|[.](nan|NaN|NAN)|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+      "([Tt \\t].*)?");
   return std::regex_match(text, kMore);
+}
+
+// Quoted text in which YAML 1.1 would fold U+0085, U+2028 and U+2029 as it folds the end of a line.
+std::string without_line_breaks(std::string quoted) {
+  for (const auto& [raw, escape] :
+       {std::pair("\xc2\x85", "\\u0085"), {"\xe2\x80\xa8", "\\u2028"}, {"\xe2\x80\xa9", "\\u2029"}}) {
+    for (size_t at = quoted.find(raw); at != std::string::npos; at = quoted.find(raw, at))
+      quoted.replace(at, std::string_view(raw).size(), escape);
+  }
+  return quoted;
 }
 
 enum class Reader { kPerson, kYaml11 };
@@ -279,7 +290,7 @@ std::string written(const Json& value, Reader reader) {
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
     return needs_quotes(text) || (older && is_more_in_yaml_1_1(text))
-               ? value.dump(-1, ' ', false, Json::error_handler_t::replace)
+               ? without_line_breaks(value.dump(-1, ' ', false, Json::error_handler_t::replace))
                : text;
   }
   if (!value.is_structured()) {

@@ -1,8 +1,8 @@
 # Flags, keys and variables that were accepted and did nothing.
 
 fault("unset, ddp_find_unused_parameters is false",
-      "lib/hftrain/plan/resolve_strategy.cpp", "parallel.ddp_find_unused_parameters.value_or(!recomputes_activations(input_.parsed.arguments));",
-      "parallel.ddp_find_unused_parameters.value_or(false);",
+      "lib/hftrain/plan/resolve_strategy.cpp", "plan_.static_graph.value_or(false) || !recomputes_activations(input_.parsed.arguments));",
+      "plan_.static_graph.value_or(false));",
       tests=["plan: DDP looks for unused parameters unless told not to or activations are recomputed"],
       says=r"cpu_run\(2, \{\}\)")
 
