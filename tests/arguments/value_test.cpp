@@ -170,6 +170,7 @@ TEST_CASE("what is written to a file is read alike by YAML 1.1") {
     CHECK(to_yaml_of_file(Json(text)) == to_yaml(Json(text)));
   CHECK(to_yaml_of_file(Json("a\xc2\x85"
                              "b")) == "\"a\\u0085b\"");
+  CHECK(to_yaml_of_file("1_" + std::string(200'000, '0') + "x").front() == '"');
   CHECK(to_yaml_of_file(5e-5) == "5.0e-05");
   CHECK(to_yaml_of_file(1.5e-7) == "1.5e-07");
   CHECK(to_yaml_of_file(Json({{"min_lr", 1e-6}})) == "{min_lr: 1.0e-06}");

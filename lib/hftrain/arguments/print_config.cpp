@@ -98,7 +98,8 @@ std::string lines_of(const ParseOutcome& outcome, const Flag& flag, const std::s
         flag.when_given || entry.value != flag.default_value() || has_older_default(outcome, entry.name);
     if (mode == "minimal" && !(given && says_something)) continue;
     // Read back it would count as given, or as said where it follows from what may be said otherwise.
-    const bool follows = outcome.origins.filled_in_by(entry.name) == "output_dir";
+    const std::string by = outcome.origins.filled_in_by(entry.name);
+    const bool follows = by == "output_dir" || by == "task_name";
     if ((flag.when_given && !given) || follows) lines += "# ";
     lines += line(outcome, entry, mode == "origins");
   }

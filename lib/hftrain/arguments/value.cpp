@@ -265,6 +265,9 @@ bool needs_quotes(const std::string& text) {
 
 // Text without quotes that YAML 1.1 takes for a number in base 60, 16, 8 or 2, one with underscores, or a date.
 bool is_more_in_yaml_1_1(const std::string& text) {
+  constexpr size_t kLongest = 64;  // the library's expressions call themselves for each character
+  if (text.size() > kLongest)
+    return std::string_view("+-.0123456789").find(text.front()) != std::string_view::npos;
   static const std::regex kMore(
       "[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+([.][0-9_]*)?|[-+]?0x[0-9a-fA-F_]+|[-+]?0b[01_]+|[-+]?[0-9][0-9_]*([.]"
       "[0-9_]*)?([eE][-+][0-9]+)?|"

@@ -90,3 +90,18 @@ fault("an empty name of DeepSpeed's file takes deepspeed away",
       "lib/hftrain/arguments/command_line.cpp", "beside = inside ? equals + 1 < words_[i].size() : !last && !words_[i + 1].empty();", "beside = inside || !last;",
       tests=["arguments: deepspeed without a value stands beside deepspeed_config"],
       says=r"needs a value")
+
+fault("a file that says which GLUE task was trained holds on to its data",
+      "lib/hftrain/arguments/print_config.cpp", 'by == "output_dir" || by == "task_name";', 'by == "output_dir";',
+      tests=["arguments: a task of GLUE names its data where nothing else does"],
+      says=r"# dataset_name")
+
+fault("text of a file that is long meets an expression that calls itself",
+      "lib/hftrain/arguments/value.cpp", "constexpr size_t kLongest = 64;", "constexpr size_t kLongest = 64'000'000;",
+      tests=["arguments: what is written to a file is read alike by YAML 1.1"],
+      says=r"SIGSEGV|crash|signal")
+
+fault("a dataset_config_name beside a GLUE task's name takes its place",
+      "lib/hftrain/arguments/derive.cpp", "    data.dataset_config_name = task;\n", "    if (!data.dataset_config_name) data.dataset_config_name = task;\n",
+      tests=["arguments: a task of GLUE names its data where nothing else does"],
+      says=r"mrpc")
