@@ -39,7 +39,9 @@ class LlamaArchitecture final : public FamilyArchitecture {
   bool learned_positions() const override { return false; }
   std::vector<std::optional<int64_t>> causal_windows() const override { return config_.sliding_window; }
   int64_t hidden_size() const override { return config_.hidden_size; }
-  bool norms_were_unlisted() const override { return config_.model_type != "llama"; }
+  bool norms_were_unlisted() const override {
+    return config_.model_type != "llama" && config_.model_type != "qwen3";
+  }
   int64_t layers() const override { return config_.num_hidden_layers; }
   ActivationFootprint activations() const override;
 

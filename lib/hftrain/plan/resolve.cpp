@@ -156,7 +156,7 @@ void note_norms(const ResolveInput& input, const RunPlan& plan, std::vector<Diag
   if (!architecture->norms_were_unlisted() || !ReleaseHabits{plan.release}.decays_unlisted_norms() ||
       !plan.do_train || plan.optimizer.weight_decay == 0)
     return;
-  notes.push_back({Diagnostic::Severity::kWarning, "norms do not decay, as in transformers 4.49 and later",
+  notes.push_back({Diagnostic::Severity::kWarning, "norms do not decay, as in transformers of today",
                    input.parsed.origins.describe("hf_compat"),
                    "before, weight_decay was applied to the norms of " + architecture->model_type() + ", too",
                    "--weight_decay 0 in both, where numbers are compared with that release"});
