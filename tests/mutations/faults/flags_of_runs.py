@@ -56,7 +56,7 @@ fault("a static graph's updates of several micro-batches are reduced once",
       says=r"losses of the run without it")
 
 fault("a rule takes a text beside a mistake for a number",
-      "lib/hftrain/arguments/rules/training_rules.cpp", '"greedy" && least.is_number() &&', '"greedy" &&',
+      "lib/hftrain/arguments/rules/training_rules.cpp", '"greedy" && least.is_number() &&', '"greedy" && least.get<double>() > 0 &&',
       tests=["arguments: options of schedules are checked against the schedule"],
       says=r"nope|type_error")
 
