@@ -141,6 +141,10 @@ bool is_loopback(const std::string& address) {
   return address.rfind("127.", 0) == 0 || address == "::1";
 }
 
+bool names_loopback(const std::string& host) {
+  return host == "localhost" || is_loopback(host);
+}
+
 bool any_from_outside(const std::vector<std::string>& addresses) {
   return !std::all_of(addresses.begin(), addresses.end(), is_loopback);
 }
@@ -248,7 +252,7 @@ std::vector<std::string> addresses_to_listen_at(const std::string& host,
     if (!is_own || std::find(chosen.begin(), chosen.end(), address) != chosen.end()) continue;
     chosen.push_back(address);
   }
-  const bool means_loopback = host == "localhost" || is_loopback(host);
+  const bool means_loopback = names_loopback(host);
   if (!any_from_outside(chosen) && !means_loopback && !own.empty() &&
       std::find(chosen.begin(), chosen.end(), own.front()) == chosen.end())
     chosen.push_back(own.front());

@@ -21,6 +21,8 @@ std::string local_address_of(int socket);
 std::string peer_address_of(int socket);
 
 bool is_loopback(const std::string& address);
+// The same of a name: localhost, or such an address.
+bool names_loopback(const std::string& host);
 // Whether other machines can come to one of these of this machine.
 bool any_from_outside(const std::vector<std::string>& addresses);
 // Addresses of all interfaces that are up, loopback last.

@@ -7,6 +7,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
+#include "launcher/control/addresses.h"
 #include "launcher/environments/rank_variables.h"
 
 namespace hftrain::launcher {
@@ -57,17 +58,13 @@ class PlaceFinder {
       membership_.notices.push_back("--" + flag + ' ' + value + " is not used: no other machine takes part");
     };
     if (launch_.local_addr) tell("local_addr", *launch_.local_addr);
-    if (origins_.is_given("master_addr") && !is_loopback(launch_.master_addr)) {
+    if (origins_.is_given("master_addr") && !names_loopback(launch_.master_addr)) {
       const bool by_endpoint = origins_.of("master_addr") == origins_.of("rdzv_endpoint");
       tell(by_endpoint ? "rdzv_endpoint" : "master_addr", launch_.master_addr);
     }
     if (launch_.rdzv_id != "none") tell("rdzv_id", launch_.rdzv_id);
     // Its other keys are told of wherever they stand.
     if (arguments::secret_file(launch_.rdzv_conf) || meeting_seconds()) tell("rdzv_conf", launch_.rdzv_conf);
-  }
-
-  static bool is_loopback(const std::string& host) {
-    return host == "localhost" || host == "::1" || host.starts_with("127.");
   }
 
   std::optional<StartedProcess> started_process(const Environment& environment, int machines,

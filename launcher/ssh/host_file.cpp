@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "hftrain/base/byte_order_mark.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/printable.h"
@@ -15,7 +16,6 @@ namespace hftrain::launcher {
 namespace {
 
 constexpr int kMostSlots = 4096;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // as editors of Windows write it
 
 std::string place_in(const std::string& path, size_t line) {
   return path + ':' + std::to_string(line);

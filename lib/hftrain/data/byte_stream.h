@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
+
+#include "hftrain/base/byte_order_mark.h"
 
 namespace hftrain::data {
-
-// May lead a text; is none of it.
-inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Used by one thread. Reads from start to end once, in bounded memory.
 class ByteStream {

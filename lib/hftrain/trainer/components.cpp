@@ -52,6 +52,14 @@ parallel::OptimizerMaker optimizer_maker(const plan::RunPlan& plan) {
   return parallel::on_nvme(std::move(make), plan.strategy.nvme);
 }
 
+// A static graph counts the gradients of its first pass, and c10d takes for the same pass what reduces nothing: of updates of
+// several micro-batches none but the first would be reduced. There the graph is walked at each of them.
+plan::StrategyPlan with_graph_of_updates(const plan::RunPlan& plan) {
+  plan::StrategyPlan strategy = plan.strategy;
+  if (plan.batch.reduces_last_alone()) strategy.static_graph.reset();
+  return strategy;
+}
+
 }  // namespace
 
 at::ScalarType dtype_named(const std::string& name) {
@@ -76,18 +84,6 @@ std::unique_ptr<models::Model> make_model(const plan::RunPlan& plan, at::Device 
   return models::build_model(Architecture::from_config(plan.model.config, "the plan", head, adapter),
                              options);
 }
-
-namespace {
-
-// A static graph counts the gradients of its first pass, and c10d takes for the same pass what reduces nothing: of updates of
-// several micro-batches none but the first would be reduced. There the graph is walked at each of them.
-plan::StrategyPlan with_graph_of_updates(const plan::RunPlan& plan) {
-  plan::StrategyPlan strategy = plan.strategy;
-  if (plan.batch.reduces_last_alone()) strategy.static_graph.reset();
-  return strategy;
-}
-
-}  // namespace
 
 std::unique_ptr<parallel::Strategy> make_strategy(const plan::RunPlan& plan, const models::Model& model,
                                                   comm::Communicator& communicator,

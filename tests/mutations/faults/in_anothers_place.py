@@ -116,7 +116,7 @@ fault("LOCAL_STATE_DICT is taken where nobody names a version of FSDP",
       says=r"no version is given")
 
 fault("an address where no other machine comes is passed over",
-      "launcher/environments/find_membership.cpp", 'origins_.is_given("master_addr") && !is_loopback(', 'origins_.is_given("local_addr") && !is_loopback(',
+      "launcher/environments/find_membership.cpp", 'origins_.is_given("master_addr") && !names_loopback(', 'origins_.is_given("local_addr") && !names_loopback(',
       tests=["launcher: where machines would meet is told to have no use on one"],
       says=r"is not used")
 
