@@ -97,7 +97,7 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
   comm::GroupOptions group;
   group.rank = options.rank;
   group.world_size = plan.ranks.world_size;
-  group.one_node = plan.ranks.nodes == 1;
+  group.one_machine = plan.ranks.machines == 1;
   group.backend = plan.ranks.backend;
   group.device = context.device;
   group.timeout = std::chrono::seconds(plan.ranks.timeout_seconds);

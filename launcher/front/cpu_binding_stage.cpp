@@ -74,7 +74,7 @@ std::string bind_workers(const arguments::ParseOutcome& parsed, const plan::Topo
                          const plan::RanksPlan& ranks, std::vector<launcher::WorkerSpec>& workers) {
   const std::optional<Asked> asked = asked_binding(parsed);
   if (!asked || workers.empty()) return "";
-  if (rank_of(workers.front(), ranks).local_world_size != static_cast<int>(workers.size())) {
+  if (rank_of(workers.front(), ranks).ranks_on_machine != static_cast<int>(workers.size())) {
     throw Error(ExitCode::kUsage, "ranks that another launcher has started are bound by it")
         .where(asked->flag)
         .why("each of them would take cores without knowing which the others have")

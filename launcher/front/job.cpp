@@ -196,7 +196,7 @@ void Job::share(const plan::RunPlan& plan) {
 
 // Ranks of one machine meet on its loopback address.
 std::string Job::address_for(int agent, const plan::RunPlan& plan) const {
-  if (plan.ranks.nodes == 1) return "127.0.0.1";
+  if (plan.ranks.machines == 1) return "127.0.0.1";
   if (machine_of(agent) != machine_of(0)) return hub_->address_towards(agent);
   for (int other = 1; other < hub_->agents(); ++other) {
     if (machine_of(other) != machine_of(0)) return hub_->address_towards(other);
@@ -218,7 +218,7 @@ launcher::Rendezvous Job::bind_here() const {
 }
 
 launcher::Rendezvous Job::bind_store(const plan::RunPlan& plan) const {
-  if (alone() || plan.ranks.nodes == 1) return bind_here();
+  if (alone() || plan.ranks.machines == 1) return bind_here();
   std::set<std::string> addresses;
   for (int agent = 0; agent < hub_->agents(); ++agent) addresses.insert(address_for(agent, plan));
   launcher::Rendezvous rendezvous = launcher::bind_rendezvous_at(addresses);

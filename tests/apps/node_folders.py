@@ -77,6 +77,8 @@ def scenario_two_programs_of_one_machine_are_nodes_by_their_folders(scenario):
     check("both programs end with 0", codes == [0, 0], text)
     check_complete(scenario, "beside", [4, 6])
     check_equal_losses("beside", scenario.reference(), outputs(scenario, "beside")[0], text)
+    codes, text = start(scenario, "bound", "--bind_cores_to_rank", one_machine=True)
+    check("neither binds its rank to cores that the other takes", codes == [2, 2] and "are bound by it" in text, f"{codes}\n{text}")
 
 
 def scenario_the_run_goes_on_in_both_folders(scenario):

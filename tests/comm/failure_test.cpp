@@ -164,7 +164,7 @@ const RankBody kNoInterface("an interface that is not there", [](const Rank& ran
   comm::GroupOptions options;
   options.rank = rank.rank();
   options.world_size = rank.world_size();
-  options.one_node = false;
+  options.one_machine = false;
   options.store = rank.store();
   options.timeout = std::chrono::seconds(5);
   options.interfaces = "no-such-one";

@@ -199,21 +199,21 @@ TEST_CASE("saving in the background takes a copy of what rank 0 writes") {
 }
 
 TEST_CASE(
-    "a node keeps the copies of all of its ranks, and one that has no room for them says so before "
+    "a machine keeps the copies of all of its ranks, and one that has no room for them says so before "
     "training") {
   const RunPlan ddp = plan_of({"--async_save"}), sharded = plan_of({"--async_save", "--fsdp"});
-  CHECK(background_copies(plan_of({"--fsdp"})).node == 0);
-  CHECK(background_copies(ddp).node == ddp.memory_per_rank.saving);
-  CHECK(background_copies(sharded).node ==
+  CHECK(background_copies(plan_of({"--fsdp"})).machine == 0);
+  CHECK(background_copies(ddp).machine == ddp.memory_per_rank.saving);
+  CHECK(background_copies(sharded).machine ==
         sharded.memory_per_rank.saving + (kRanks - 1) * sharded.memory_per_rank.optimizer);
   const RunPlan parts = plan_of(
       {"--async_save", "--fsdp", "true", "--fsdp_config", R"({"state_dict_type": "SHARDED_STATE_DICT"})"});
-  CHECK(background_copies(parts).node == kRanks * parts.memory_per_rank.saving);
+  CHECK(background_copies(parts).machine == kRanks * parts.memory_per_rank.saving);
 
   const MemoryPlan& memory = ddp.memory_per_rank;
   const int64_t state = (kProgramBytes + memory.parameters + memory.gradients + memory.optimizer) * kRanks;
   Topology small = machine(0);
-  small.host.memory_bytes = state + background_copies(ddp).node;
+  small.host.memory_bytes = state + background_copies(ddp).machine;
   plan_of({"--async_save"}, small);
   --small.host.memory_bytes;
   Case run({"--async_save", "--nproc_per_node", std::to_string(kRanks)}, small);
@@ -222,7 +222,7 @@ TEST_CASE(
 
   run.topology.host.memory_bytes = 16 * kGiB;
   run.topology.host.available_bytes =
-      (kWorkingProgramBytes + memory.total) * kRanks + background_copies(ddp).node;
+      (kWorkingProgramBytes + memory.total) * kRanks + background_copies(ddp).machine;
   CHECK_FALSE(contains(run.notes(), "saving in the background"));
   --run.topology.host.available_bytes;
   CHECK(contains(run.notes(), "saving in the background keeps"));

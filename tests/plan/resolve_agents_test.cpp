@@ -1,4 +1,5 @@
 // One plan over the machines of a job.
+#include "hftrain/plan/rank_memory.h"
 #include "resolve_case.h"
 #include "support/catch.h"
 
@@ -87,6 +88,32 @@ TEST_CASE("agents of one machine that save into folders of their own are nodes, 
         column(job({agent(0, "a"), agent(1, "a"), agent(2, "a")}).plan().ranks, &RankPlan::threads));
   Json json = b;
   CHECK(json.get<AgentFacts>().output_folder == "/two");
+}
+
+TEST_CASE("nodes of one machine share its memory, its cores and its loopback address") {
+  std::vector<AgentFacts> agents = {agent(0, "a"), agent(1, "a"), agent(2, "b")};
+  agents[1].output_folder = "/two";
+  const RanksPlan several = job(agents, {"--save_on_each_node"}).plan().ranks;
+  CHECK(column(several, &RankPlan::local_world_size) == Ints{1, 1, 1});
+  CHECK(column(several, &RankPlan::ranks_on_machine) == Ints{2, 2, 1});
+  CHECK(several.ranks_on_machine == 2);
+  CHECK(several.machines == 2);
+  CHECK(several.backend == "gloo");
+
+  agents.pop_back();
+  Case run = job(agents, {"--save_on_each_node"});
+  const RunPlan plan = run.plan();
+  CHECK(plan.ranks.machines == 1);
+  CHECK(plan.ranks.backend == "shm");
+  agents[1].output_folder = agents[0].output_folder;
+  CHECK(expected_memory(plan).machine == expected_memory(job(agents).plan()).machine);
+
+  const MemoryPlan& memory = plan.memory_per_rank;
+  run.topology.host.memory_bytes =
+      2 * (kProgramBytes + memory.parameters + memory.gradients + memory.optimizer);
+  CHECK(run.plan().ranks.world_size == 2);
+  --run.topology.host.memory_bytes;
+  CHECK(run.error().code() == ExitCode::kHostMemory);
 }
 
 TEST_CASE("ranks that are bound to cores of their own keep them") {

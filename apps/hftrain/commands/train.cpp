@@ -127,8 +127,8 @@ ExitCode show_plan(const CommandContext& context, const Inputs& inputs,
   show(notes_of_plan(inputs, plan), console);
   launcher::LocalLaunch launch = local_launch(context.program, inputs, plan);
   const std::string host = host_of_node_0(membership);
-  if (!host.empty() && plan.ranks.nodes > 1) launch.master_address = host;
-  if (membership.agents == 1 && plan.ranks.nodes == 1 && inputs.parsed.origins.is_given("master_port")) {
+  if (!host.empty() && plan.ranks.machines > 1) launch.master_address = host;
+  if (membership.agents == 1 && plan.ranks.machines == 1 && inputs.parsed.origins.is_given("master_port")) {
     const int port = static_cast<int>(inputs.parsed.arguments.launch.master_port);
     launch.master_port = starts_here ? port_of_plan(port, console) : port;
   }

@@ -22,7 +22,7 @@ struct BackendRequest {
   int rank = 0;
   int world_size = 1;
   std::vector<int> members;  // by rank: what it is called in messages, its rank in the world
-  bool one_node = true;      // all ranks are on this machine
+  bool one_machine = true;   // all ranks are on this machine
   std::string master_host;   // where rank 0 is; used with several nodes
   std::string interfaces;    // GroupOptions::interfaces
   c10::Device device{c10::DeviceType::CPU};

@@ -436,7 +436,7 @@ std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, con
                          .rank = options.rank,
                          .world_size = options.world_size,
                          .members = first_ranks(options.world_size),
-                         .one_node = options.one_node,
+                         .one_machine = options.one_machine,
                          .master_host = options.store.host,
                          .interfaces = options.interfaces,
                          .device = options.device,

@@ -173,7 +173,7 @@ class Communicator {
 struct GroupOptions {
   int rank = 0;
   int world_size = 1;
-  bool one_node = true;
+  bool one_machine = true;
   std::string backend = "gloo";  // unused in a world of one
   c10::Device device{c10::DeviceType::CPU};
   std::chrono::milliseconds timeout = std::chrono::minutes(30);

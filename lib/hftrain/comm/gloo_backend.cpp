@@ -41,7 +41,7 @@ c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const BackendRequest& reques
   using Gloo = c10d::ProcessGroupGloo;
   let_writes_fail_without_a_signal();
   auto options = Gloo::Options::create(request.timeout);
-  if (request.one_node) {
+  if (request.one_machine) {
     options->devices.push_back(Gloo::createDeviceForInterface("lo", /*lazyInit=*/false));
   } else {
     for (const std::string& address : addresses_of(request))

@@ -285,10 +285,10 @@ Diagnostic too_large(const std::string& what, const std::string& where, const st
   return {Diagnostic::Severity::kError, what, where, why, hint};
 }
 
-// What certainly must be there, in this rank's memory and in the node's.
+// What certainly must be there, in this rank's memory and in the machine's.
 struct NeededMemory {
   int64_t device = 0;  // 0 on the CPU
-  int64_t node = 0;
+  int64_t machine = 0;
 };
 
 NeededMemory needed_memory(const RunPlan& plan) {
@@ -296,8 +296,8 @@ NeededMemory needed_memory(const RunPlan& plan) {
   const int64_t state = memory.parameters + memory.gradients + memory.optimizer;
   const bool gpu = on_gpu(plan.ranks);
   return {gpu ? state - memory.host : 0,
-          (kProgramBytes + (gpu ? memory.host : state)) * plan.ranks.local_world_size +
-              background_copies(plan).node};
+          (kProgramBytes + (gpu ? memory.host : state)) * plan.ranks.ranks_on_machine +
+              background_copies(plan).machine};
 }
 
 // What a rank needs by kind, for the reason of a refusal.
@@ -318,16 +318,16 @@ ExitCode code_of(const ResolveInput& input, ExitCode of_a_run) {
 }
 
 void check_host_memory(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
-  const int64_t host = input.topology.host.usable_memory_bytes(), needed = needed_memory(plan).node;
+  const int64_t host = input.topology.host.usable_memory_bytes(), needed = needed_memory(plan).machine;
   if (host <= 0 || needed <= host) return;
-  const int64_t copied = background_copies(plan).node;
+  const int64_t copied = background_copies(plan).machine;
   const std::string copies = copied > 0 ? "; --async_save keeps copies of " + gib(copied) : "";
   problems.add(
       code_of(input, ExitCode::kHostMemory),
       too_large("the model and its training state need " + gib(needed) + " of host memory, of " + gib(host),
                 input.elsewhere ? "--machines" : "the host memory of this machine",
                 needs_of_host(plan.memory_per_rank, on_gpu(plan.ranks), kProgramBytes) + ", for each of " +
-                    std::to_string(plan.ranks.local_world_size) + " ranks" + copies,
+                    std::to_string(plan.ranks.ranks_on_machine) + " ranks" + copies,
                 plan.strategy.sharded()
                     ? "a smaller model, or offload to NVMe"
                     : "a smaller model, fewer ranks, or --fsdp \"full_shard auto_wrap\""));
@@ -359,7 +359,7 @@ void check_expected_memory(const ResolveInput& input, const RunPlan& plan, Probl
   const bool gpu = on_gpu(plan.ranks);
   const int64_t there =
       gpu ? input.topology.visible.devices.front().device.total_bytes
-          : input.topology.host.usable_memory_bytes() / std::max(1, plan.ranks.local_world_size);
+          : input.topology.host.usable_memory_bytes() / std::max(1, plan.ranks.ranks_on_machine);
   const int64_t expected = expected_memory(plan).rank;
   if (there <= 0 || static_cast<double>(expected) <= kFarBeyond * static_cast<double>(there)) return;
   problems.add(ExitCode::kUsage,
@@ -377,7 +377,7 @@ void check_memory(const ResolveInput& input, const RunPlan& plan, Problems& prob
   if (input.elsewhere && problems.none()) check_expected_memory(input, plan, problems);
 }
 
-// Offloaded state of a node's ranks that lies on one disk.
+// Offloaded state of a machine's ranks that lies on one disk.
 struct OffloadedState {
   std::vector<std::string> folders, kinds;
   int64_t bytes = 0;
@@ -397,7 +397,7 @@ std::vector<OffloadedState> offloaded_by_disk(const ResolveInput& input, const R
     });
     if (found == all.end()) found = all.insert(found, OffloadedState{{}, {}, 0, *disk});
     if (found->folders.empty() || found->folders.back() != folder) found->folders.push_back(folder);
-    const int64_t bytes = bytes_of_rank * plan.ranks.local_world_size;
+    const int64_t bytes = bytes_of_rank * plan.ranks.ranks_on_machine;
     found->kinds.push_back(kind + (" " + bytes_text(bytes)));
     found->bytes += bytes;
   };
@@ -449,7 +449,7 @@ DiskPlan estimate_disk(const architectures::Architecture& architecture, const Ru
   DiskPlan disk;
   disk.free_bytes = free_bytes ? static_cast<int64_t>(*free_bytes) : -1;
   const RankMemory rank = rank_memory(table, plan);
-  disk.nvme_bytes = (rank.parameters_on_nvme + rank.optimizer_on_nvme) * plan.ranks.local_world_size;
+  disk.nvme_bytes = (rank.parameters_on_nvme + rank.optimizer_on_nvme) * plan.ranks.ranks_on_machine;
   const int64_t weights = weights_bytes(table, plan);
   // In our form and, where asked for, in the Trainer's.
   const int64_t optimizer = whole_optimizer_bytes(table, plan) * (plan.saving.for_trainer ? 2 : 1);

@@ -282,7 +282,7 @@ std::string memory_text(const RunPlan& plan) {
 }
 
 std::string host_text(const RunPlan& plan, const HostResources& host) {
-  const int64_t needed = expected_memory(plan).node + background_copies(plan).node;
+  const int64_t needed = expected_memory(plan).machine + background_copies(plan).machine;
   const bool known = host.memory_bytes > 0;
   return "about " + bytes_text(needed) +
          (known ? " of " + bytes_text(host.available_bytes) + " free memory, " : " of memory, ") +

@@ -244,14 +244,14 @@ std::vector<Diagnostic> notes_of(const MachineSpec& spec, const arguments::Parse
     notes.push_back(note_at("whether the memory of the hosts is enough was not checked", "",
                             "--machines does not say how much they have",
                             "--machines " + spec.text + "-<n>GiB"));
-  if (gpus && plan.ranks.local_world_size < spec.gpus)
-    notes.push_back(note_at(std::to_string(plan.ranks.local_world_size) + " of " + std::to_string(spec.gpus) +
+  if (gpus && plan.ranks.ranks_on_machine < spec.gpus)
+    notes.push_back(note_at(std::to_string(plan.ranks.ranks_on_machine) + " of " + std::to_string(spec.gpus) +
                                 " GPUs of a machine are used",
                             parsed.origins.describe("nproc_per_node"), ""));
   if (spec.machines > 1 && !parsed.origins.is_given("nnodes") && parsed.origins.is_given("nproc_per_node"))
     notes.push_back(note_at("the run says nothing of " + counted_machines(spec.machines) + ", each gets " +
-                                std::to_string(plan.ranks.local_world_size) +
-                                (plan.ranks.local_world_size == 1 ? " rank" : " ranks"),
+                                std::to_string(plan.ranks.ranks_on_machine) +
+                                (plan.ranks.ranks_on_machine == 1 ? " rank" : " ranks"),
                             parsed.origins.describe("nproc_per_node"), "",
                             "mpirun, srun, --hostfile or --nnodes start it on several machines"));
   return notes;

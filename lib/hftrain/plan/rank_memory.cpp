@@ -313,7 +313,7 @@ BackgroundCopies background_copies(const RunPlan& plan) {
   } else if (plan.strategy.sharded() && !plan.saving.only_model) {
     copies.other = plan.memory_per_rank.optimizer;
   }
-  copies.node = copies.first + (plan.ranks.local_world_size - 1) * copies.other;
+  copies.machine = copies.first + (plan.ranks.ranks_on_machine - 1) * copies.other;
   return copies;
 }
 
@@ -321,7 +321,7 @@ ExpectedMemory expected_memory(const RunPlan& plan) {
   const MemoryPlan& memory = plan.memory_per_rank;
   const bool gpu = on_gpu(plan.ranks);
   const int64_t host = kWorkingProgramBytes + (gpu ? memory.host : memory.total);
-  return {.rank = gpu ? memory.total - memory.host : host, .node = host * plan.ranks.local_world_size};
+  return {.rank = gpu ? memory.total - memory.host : host, .machine = host * plan.ranks.ranks_on_machine};
 }
 
 int64_t weights_bytes(const ParameterTable& table, const RunPlan& plan) {

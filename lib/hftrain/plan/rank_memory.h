@@ -47,9 +47,9 @@ RankMemory rank_memory(const architectures::ParameterTable& table, const RunPlan
 // Host memory that the ranks of one node keep for saves in the background, rank 0 among them: the tensor on
 // its way and copies of the files that each writes. Reads plan.memory_per_rank too.
 struct BackgroundCopies {
-  int64_t first = 0;  // of rank 0
-  int64_t other = 0;  // of any other rank
-  int64_t node = 0;
+  int64_t first = 0;    // of rank 0
+  int64_t other = 0;    // of any other rank
+  int64_t machine = 0;  // of all its ranks
 };
 BackgroundCopies background_copies(const RunPlan& plan);
 
@@ -62,8 +62,8 @@ inline constexpr int64_t kWorkingProgramBytes = int64_t{138} << 20;
 
 // Of training, without the copies above. Reads plan.memory_per_rank too.
 struct ExpectedMemory {
-  int64_t rank = 0;  // of its GPU, or of the host with all that a rank is there
-  int64_t node = 0;  // of the host, for all ranks of a node
+  int64_t rank = 0;     // of its GPU, or of the host with all that a rank is there
+  int64_t machine = 0;  // of the host, for all ranks there
 };
 ExpectedMemory expected_memory(const RunPlan& plan);
 

@@ -29,7 +29,7 @@ void note_threads(const ResolveInput& input, const RunPlan& plan, std::vector<Di
     notes.push_back(warning(unread + " has no effect", why_unread_threads(), kReadableThreads));
   }
   note_binding(input, plan.ranks, notes);
-  const int wanted = plan.ranks.ranks.front().local_world_size * plan.ranks.ranks.front().threads;
+  const int wanted = plan.ranks.ranks.front().ranks_on_machine * plan.ranks.ranks.front().threads;
   if (wanted > cores) {
     notes.push_back(warning(std::to_string(wanted) + " threads share " + std::to_string(cores) +
                                 (cores == 1 ? " core" : " cores"),
@@ -106,7 +106,7 @@ std::optional<Diagnostic> missing_log_ranks(const ResolveInput& input, int world
 
 int64_t rank_memory(const ResolveInput& input, const RanksPlan& ranks) {
   if (on_gpu(ranks)) return input.topology.visible.devices.front().device.free_bytes;
-  return input.topology.host.available_bytes / ranks.local_world_size;
+  return input.topology.host.available_bytes / ranks.ranks_on_machine;
 }
 
 void note_special_tokens(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
@@ -212,7 +212,7 @@ void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Dia
                                 ", and " + format_bytes(static_cast<uint64_t>(memory)) + " are free for it",
                             "", way_to_need_less(plan.ranks)));
   }
-  const int64_t copies = background_copies(plan).node, host = input.topology.host.available_bytes;
+  const int64_t copies = background_copies(plan).machine, host = input.topology.host.available_bytes;
   if (gpu && plan.do_train && host > 0 && training > host) {
     notes.push_back(warning("the ranks of a machine are expected to need " +
                                 format_bytes(static_cast<uint64_t>(training)) + " of host memory, and " +

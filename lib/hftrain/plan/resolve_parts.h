@@ -156,7 +156,7 @@ inline bool on_gpu(const RanksPlan& ranks) {
 
 // Of a rank that is expected to need more than its memory; those on CPUs share that of their machine.
 inline std::string way_to_need_less(const RanksPlan& ranks) {
-  const bool share = !on_gpu(ranks) && ranks.local_world_size > 1;
+  const bool share = !on_gpu(ranks) && ranks.ranks_on_machine > 1;
   return std::string("a smaller --per_device_train_batch_size, ") +
          (share ? "--gradient_checkpointing, or fewer ranks on a machine" : "or --gradient_checkpointing");
 }

@@ -260,6 +260,7 @@ class RankResolution {
   // Machines, or the output folders on each, in the order of their first rank.
   void number_nodes(RanksPlan& plan) const {
     std::map<std::pair<std::string, std::string>, int> nodes;
+    std::map<std::string, int> ranks_of_machine;
     std::vector<int> ranks_of_node;
     for (RankPlan& rank : plan.ranks) {
       const AgentFacts& agent = agents_[static_cast<size_t>(rank.agent)];
@@ -268,9 +269,15 @@ class RankResolution {
       ranks_of_node.resize(nodes.size());
       const int position = ranks_of_node[static_cast<size_t>(rank.node)]++;
       if (rank.local_rank < 0) rank.local_rank = position;
+      ++ranks_of_machine[agent.machine];
     }
-    for (RankPlan& rank : plan.ranks) rank.local_world_size = ranks_of_node[static_cast<size_t>(rank.node)];
+    for (RankPlan& rank : plan.ranks) {
+      rank.local_world_size = ranks_of_node[static_cast<size_t>(rank.node)];
+      rank.ranks_on_machine = ranks_of_machine[agents_[static_cast<size_t>(rank.agent)].machine];
+      plan.ranks_on_machine = std::max(plan.ranks_on_machine, rank.ranks_on_machine);
+    }
     plan.nodes = static_cast<int>(nodes.size());
+    plan.machines = static_cast<int>(ranks_of_machine.size());
     plan.local_world_size = *std::max_element(ranks_of_node.begin(), ranks_of_node.end());
   }
 
@@ -299,10 +306,10 @@ class RankResolution {
         input_.parsed.arguments.launch.max_restarts == 0 &&
         std::all_of(agents_.begin(), agents_.end(), [](const AgentFacts& agent) { return agent.joins_mpi; });
     std::vector<std::string> fitting;
-    if (plan.nodes == 1) fitting.emplace_back("shm");
-    if (mpi && plan.nodes > 1) fitting.emplace_back("mpi");
+    if (plan.machines == 1) fitting.emplace_back("shm");
+    if (mpi && plan.machines > 1) fitting.emplace_back("mpi");
     fitting.emplace_back("gloo");
-    if (mpi && plan.nodes == 1) fitting.emplace_back("mpi");
+    if (mpi && plan.machines == 1) fitting.emplace_back("mpi");
     return fitting;
   }
 
@@ -313,7 +320,7 @@ class RankResolution {
     const std::string backend = input_.parsed.arguments.parallel.ddp_backend.value_or(fitting[0]);
     if (std::find(fitting.begin(), fitting.end(), backend) != fitting.end()) return backend;
     problems_.usage("ddp_backend " + backend + " does not work with ranks on " +
-                        (gpus ? "GPUs" : (plan.nodes == 1 ? "the CPU" : "several machines")),
+                        (gpus ? "GPUs" : (plan.machines == 1 ? "the CPU" : "several machines")),
                     input_.parsed.origins.describe("ddp_backend"), why_not(backend, gpus),
                     "--ddp_backend " + fitting[0] + ", or leave it out");
     return fitting[0];

@@ -35,12 +35,15 @@ struct RankPlan {
   int threads = 1;           // intra-op threads
   int agent = 0;             // of the front programs of the job, the one that starts it
   int local_world_size = 1;  // ranks of its node
+  int ranks_on_machine = 1;  // of all nodes there
 };
 
 struct RanksPlan {
   int world_size = 1;
-  int local_world_size = 1;        // of the node with most ranks
-  int nodes = 1;                   // machines
+  int local_world_size = 1;  // of the node with most ranks
+  int nodes = 1;             // places that save: machines, or the output folders on each
+  int ranks_on_machine = 1;  // of the machine with most ranks: they share its memory, cores and disks
+  int machines = 1;
   std::string backend = "gloo";    // shm | gloo | nccl | mpi; none at world_size 1
   int64_t timeout_seconds = 1800;  // deadline of collective operations
   std::vector<RankPlan> ranks;

@@ -68,10 +68,10 @@ namespace hftrain::plan {
 
 NLOHMANN_JSON_SERIALIZE_ENUM(DeviceKind, {{DeviceKind::kCpu, "cpu"}, {DeviceKind::kCuda, "cuda"}})
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankPlan, rank, local_rank, node, agent, local_world_size, device, ordinal,
-                                   device_name, device_uuid, threads)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RanksPlan, world_size, local_world_size, nodes, backend, timeout_seconds,
-                                   ranks)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankPlan, rank, local_rank, node, agent, local_world_size,
+                                   ranks_on_machine, device, ordinal, device_name, device_uuid, threads)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RanksPlan, world_size, local_world_size, nodes, ranks_on_machine, machines,
+                                   backend, timeout_seconds, ranks)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(UnitPlan, name, parameters, reshard_after_forward, numbers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NvmePlan, parameters_path, optimizer_path, block_bytes, queue_depth,
                                    buffer_bytes, buffer_count, pipeline_read, pipeline_write)

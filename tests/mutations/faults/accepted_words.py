@@ -345,7 +345,7 @@ fault("GLOO_SOCKET_IFNAME is passed on to ranks that take the interface which le
       says=r"there is no network interface")
 
 fault("GLOO_SOCKET_IFNAME ends a run of one machine, which talks by no interface",
-      "lib/hftrain/comm/gloo_backend.cpp", "if (request.one_node) {", "if (request.one_node && request.interfaces.empty()) {",
+      "lib/hftrain/comm/gloo_backend.cpp", "if (request.one_machine) {", "if (request.one_machine && request.interfaces.empty()) {",
       tests=["comm: ranks of one machine need no interface that is named for runs of several"],
       says=r"there is no network interface")
 

@@ -234,3 +234,19 @@ fault("programs of one machine with folders of their own are one node",
       "lib/hftrain/plan/resolve_ranks.cpp", "const std::pair node(agent.machine, agent.output_folder);", "const std::pair node(agent.machine, agent.machine);",
       tests=["plan: agents of one machine that save into folders of their own are nodes, on the same cores"],
       says=r"ranks\.nodes == 2")
+
+fault("nodes of one machine think that its memory is theirs alone",
+      "lib/hftrain/plan/resolve_ranks.cpp", "plan.ranks_on_machine = std::max(plan.ranks_on_machine, rank.ranks_on_machine);",
+      "plan.ranks_on_machine = std::max(plan.ranks_on_machine, rank.local_world_size);",
+      tests=["plan: nodes of one machine share its memory, its cores and its loopback address"],
+      says=r"ranks_on_machine == 2")
+
+fault("two programs of one machine bind their ranks to the same cores",
+      "launcher/front/cpu_binding_stage.cpp", "rank_of(workers.front(), ranks).ranks_on_machine", "rank_of(workers.front(), ranks).local_world_size",
+      tests=["runs: machines: two programs of one machine are nodes by their folders"],
+      says=r"FAILED|takes", seconds=200)
+
+fault("nodes of one machine leave shared memory for the network",
+      "lib/hftrain/plan/resolve_ranks.cpp", "if (plan.machines == 1) fitting", "if (plan.nodes == 1) fitting",
+      tests=["plan: nodes of one machine share its memory, its cores and its loopback address"],
+      says=r'plan\.ranks\.backend == "shm"')
