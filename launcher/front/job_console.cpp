@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "hftrain/base/clock.h"
-#include "hftrain/base/log_level.h"
+#include "hftrain/reporting/event_text.h"
 #include "launcher/front/attempts.h"
+#include "launcher/front/rank_words.h"
 #include "launcher/front/run_console.h"
 
 namespace hftrain::front {
@@ -16,29 +17,11 @@ using Kind = plan::WorkerEvent::Kind;
 constexpr size_t kFarBehind = size_t{32} << 10;  // bytes
 constexpr double kPatience = 0.1;                // seconds, once, until it is known that nobody reads
 
-// The console's word for what only rank 0 tells; null for the rest.
-const char* console_name(Kind kind) {
-  switch (kind) {
-    case Kind::kProgress:
-      return "progress";
-    case Kind::kStep:
-      return "step";
-    case Kind::kLog:
-      return "log";
-    case Kind::kMetrics:
-      return "metrics";
-    case Kind::kCheckpoint:
-      return "checkpoint";
-    default:
-      return nullptr;
-  }
-}
-
 }  // namespace
 
 JobConsole::JobConsole(reporting::Console& console, const PatientStream& terminal, const plan::RunPlan& plan,
-                       double started)
-    : console_(console), terminal_(terminal), plan_(plan), started_(started) {}
+                       launcher::OutputFilter words, double started)
+    : console_(console), terminal_(terminal), plan_(plan), words_(std::move(words)), started_(started) {}
 
 std::string JobConsole::prefix(int rank) const {
   return rank == 0 ? "" : "[rank " + std::to_string(rank) + "] ";
@@ -68,27 +51,15 @@ bool JobConsole::can_show() {
   return true;
 }
 
-bool JobConsole::wants(const plan::WorkerEvent& message) const {
-  const auto& ranks = plan_.ranks.ranks;
-  const auto rank = std::find_if(ranks.begin(), ranks.end(),
-                                 [&](const plan::RankPlan& each) { return each.rank == message.rank; });
-  if (rank == ranks.end()) return true;
-  const LogLevel threshold = log_level_named(plan_.logging.level_of(*rank), LogLevel::kInfo);
-  return message.data.value("level", static_cast<int>(LogLevel::kInfo)) >= static_cast<int>(threshold);
-}
-
 void JobConsole::on_event(const plan::WorkerEvent& event) {
   if (event.kind == Kind::kReady) on_ready(event);
   if (auto path = committed_checkpoint(event, plan_.output_dir)) checkpoints_.push_back(std::move(*path));
-  if (event.kind == Kind::kMessage && wants(event)) {
-    Json data = event.data;
-    if (data.contains("text") && data["text"].is_string()) {
-      data["text"] = prefix(event.rank) + data["text"].get<std::string>();
-    }
-    if (can_show()) console_.event("message", data, event.time);
-  }
-  const char* name = event.rank == 0 ? console_name(event.kind) : nullptr;
-  if (name != nullptr && can_show()) console_.event(name, event.data, event.time);
+  const char* name = name_for_people(plan_, event);
+  if (name == nullptr || !words_.shows(event.rank, launcher::Stream::kErr) || !can_show()) return;
+  if (event.kind != Kind::kMessage || event.rank == 0) return console_.event(name, event.data, event.time);
+  Json data = event.data;
+  data["text"] = prefix(event.rank) + reporting::text_of(data, "text");
+  console_.event(name, data, event.time);
 }
 
 void JobConsole::on_output(const launcher::OutputLine& line) {

@@ -18,10 +18,10 @@ namespace hftrain::front {
 
 class JobConsole : public launcher::WorkerObserver {
  public:
-  // References must outlive the object. `terminal` is the console's stream, `started` when the workers are
-  // started, in monotonic seconds.
+  // References must outlive the object. `terminal` is the console's stream; of a rank whose stderr `words` does not show no events
+  // are shown. `started`: when the workers are started, in monotonic seconds.
   JobConsole(reporting::Console& console, const PatientStream& terminal, const plan::RunPlan& plan,
-             double started);
+             launcher::OutputFilter words, double started);
 
   void on_event(const plan::WorkerEvent& event) override;
   void on_output(const launcher::OutputLine& line) override;
@@ -36,13 +36,12 @@ class JobConsole : public launcher::WorkerObserver {
   void on_ready(const plan::WorkerEvent& event);
   // Whether something can be shown now. Says, once it can again, that something was left out.
   bool can_show();
-  // By --log_level or --log_level_replica, as the rank has it.
-  bool wants(const plan::WorkerEvent& message) const;
   std::string prefix(int rank) const;
 
   reporting::Console& console_;
   const PatientStream& terminal_;
   const plan::RunPlan& plan_;
+  launcher::OutputFilter words_;
   double started_;
   std::set<int> ready_;
   double spawn_seconds_ = 0;

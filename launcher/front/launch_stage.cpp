@@ -24,6 +24,7 @@
 #include "launcher/front/job_console.h"
 #include "launcher/front/patient_stream.h"
 #include "launcher/front/rank_output.h"
+#include "launcher/front/rank_words.h"
 #include "launcher/front/run_record.h"
 #include "launcher/front/told_in_a_line.h"
 #include "launcher/supervision/stop_signals.h"
@@ -134,7 +135,7 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   if (!inputs.parsed.arguments.launch.log_dir) job.logs_in_place = [&place] { return place.in_place(); };
 
   const double begin = monotonic_seconds();
-  JobConsole shown(console, terminal, plan, begin);
+  JobConsole shown(console, terminal, plan, shown_words(inputs.parsed, plan), begin);
   EventLog kept(run_folder(plan.output_dir).events(), launch.attempt);
   kept.begin(plan.ranks.world_size, plan.saving.resume_from);
   BothObservers told(shown, kept);

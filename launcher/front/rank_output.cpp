@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hftrain/base/text.h"
+#include "launcher/front/rank_words.h"
 #include "launcher/front/run_record.h"
 
 namespace hftrain::front {
@@ -44,6 +45,7 @@ launcher::OutputSpec rank_output(const arguments::ParseOutcome& parsed, const pl
   if (filtered) spec.filter.keep_only(ranks_named(asked.local_ranks_filter, plan.ranks, agent));
   spec.duplicated = {{launcher::Stream::kOut, asked.duplicate_stdout_filters},
                      {launcher::Stream::kErr, asked.duplicate_stderr_filters}};
+  spec.words = [&plan](const plan::WorkerEvent& event) { return lines_for_log(plan, event); };
   // Appending from several machines to one file of a network file system loses lines.
   if (const int node = node_of(plan.ranks, agent); node > 0) spec.machine = ".node" + std::to_string(node);
   return spec;

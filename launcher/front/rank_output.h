@@ -9,7 +9,7 @@
 
 namespace hftrain::front {
 
-// Of the ranks of agent number `agent` of the job, in attempt number `attempt`.
+// Of the ranks of agent number `agent` of the job, in attempt number `attempt`. The plan must outlive what is returned.
 launcher::OutputSpec rank_output(const arguments::ParseOutcome& parsed, const plan::RunPlan& plan, int agent,
                                  int attempt);
 

@@ -132,10 +132,21 @@ void OutputRouter::write(int rank, Stream stream, std::string_view bytes) {
   }
 }
 
+void OutputRouter::hear(const plan::WorkerEvent& event) {
+  const Channel& channel = channels_.at({event.rank, Stream::kErr});
+  const std::string lines = spec_.words ? spec_.words(event) : "";
+  if (lines.empty() || !channel.is_open) return;
+  writer_.append(channel.file, channel.unfinished.empty() ? lines : '\n' + lines);
+  pass_notices();
+  for (const std::string& line : split(lines.substr(0, lines.size() - 1), '\n'))
+    duplicate(event.rank, Stream::kErr, line);
+}
+
 void OutputRouter::finish(int rank, Stream stream) {
   Channel& channel = channels_.at({rank, stream});
   if (!channel.unfinished.empty()) take_line(rank, stream, channel.unfinished);
   channel.unfinished.clear();
+  channel.is_open = false;
   writer_.close(channel.file);
 }
 

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hftrain/plan/worker_protocol.h"
 #include "launcher/process/log_writer.h"
 
 namespace hftrain::launcher {
@@ -65,6 +66,8 @@ struct OutputSpec {
   // <folder>/filtered_stdout.log and filtered_stderr.log. No file without a text.
   std::map<Stream, std::vector<std::string>> duplicated{};
   std::string machine{};  // stands before ".log" in the names of these two; empty: the first machine
+  // The whole lines that a rank says by an event; "" where it says nothing to people. Unset: its log has what it prints alone.
+  std::function<std::string(const plan::WorkerEvent&)> words{};
 };
 
 class OutputRouter {
@@ -81,6 +84,9 @@ class OutputRouter {
 
   // Bytes as they come from the pipe.
   void write(int rank, Stream stream, std::string_view bytes);
+  // What a rank says of the run comes by events, and stands in its stderr.log too, from the beginning of a line on. The console
+  // shows events by itself.
+  void hear(const plan::WorkerEvent& event);
   // From now on the console shows nothing more of this rank; files and last lines are kept as before.
   void mute(int rank) { muted_.insert(rank); }
   // End of the stream: an unfinished last line counts as a line.
@@ -100,6 +106,7 @@ class OutputRouter {
  private:
   struct Channel {
     size_t file = 0;  // of the writer
+    bool is_open = true;
     std::string unfinished;
   };
 

@@ -45,6 +45,12 @@ StopSignals::StopSignals(const std::string& names) {
   for (const int number : kStops) {
     if (sigismember(&stops, number) == 1 && sigismember(&previous_, number) == 1) outermost_ = false;
   }
+  for (const int number : kStops) {
+    if (sigismember(&stops, number) == 1 || is_ignored(number)) continue;
+    struct sigaction by_default {};
+    by_default.sa_handler = SIG_DFL;
+    ::sigaction(number, &by_default, &unnamed_[number]);
+  }
   descriptor_.reset(::signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!descriptor_) throw system_error(errno, "cannot watch signals", "signalfd");
 }
@@ -54,6 +60,7 @@ StopSignals::~StopSignals() {
     while (next() != 0) {
     }
   }
+  for (const auto& [number, action] : unnamed_) ::sigaction(number, &action, nullptr);
   ::pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
 }
 

@@ -115,7 +115,7 @@ WorkerGroup::Changes WorkerGroup::read_ready(const std::vector<pollfd>& watched,
     // again.
     if (is_readable(watched, workers_[i].control) ||
         (workers_[i].control && is_readable(watched, workers_[i].err))) {
-      read_control(i, changes);
+      read_control(i, changes, router);
     }
     if (records_[i].failed) router.mute(records_[i].rank);
     if (is_readable(watched, workers_[i].out)) read_output(i, Stream::kOut, router);
@@ -128,7 +128,7 @@ WorkerGroup::Changes WorkerGroup::read_ready(const std::vector<pollfd>& watched,
     records_[i].last_seen = workers_[i].status.read();
     while (workers_[i].control) {  // what it said last decides how its end is judged
       const size_t before = changes.events.size();
-      read_control(i, changes);
+      read_control(i, changes, router);
       if (changes.events.size() == before) break;
     }
     if (!records_[i].ended_orderly()) note_failure(i, changes);
@@ -150,14 +150,18 @@ void WorkerGroup::read_output(size_t index, Stream stream, OutputRouter& router)
   if (!pipe) router.finish(rank, stream);
 }
 
-void WorkerGroup::read_control(size_t index, Changes& changes) {
+void WorkerGroup::read_control(size_t index, Changes& changes, OutputRouter& router) {
   std::string& partial = workers_[index].partial_event;
   read_some(workers_[index].control, [&](std::string_view bytes) {
     partial.append(bytes);
     size_t start = 0;
     for (size_t end; (end = partial.find('\n', start)) != std::string::npos; start = end + 1) {
       const std::string_view line(partial.data() + start, end - start);
-      if (auto event = plan::decode_event(line)) take_event(index, std::move(*event), changes);
+      auto event = plan::decode_event(line);
+      if (!event) continue;
+      event->rank = records_[index].rank;  // known by its pipe
+      router.hear(*event);
+      take_event(index, std::move(*event), changes);
     }
     partial.erase(0, start);
     if (partial.size() > kLongestEvent) partial.clear();
@@ -166,7 +170,6 @@ void WorkerGroup::read_control(size_t index, Changes& changes) {
 
 void WorkerGroup::take_event(size_t index, plan::WorkerEvent event, Changes& changes) {
   WorkerRecord& record = records_[index];
-  event.rank = record.rank;  // known by its pipe
   if (launcher::take_event(record, event, monotonic_seconds())) note_failure(index, changes);
   changes.events.push_back(std::move(event));
 }

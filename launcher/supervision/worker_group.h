@@ -67,7 +67,7 @@ class WorkerGroup : public WorkerSet {
 
   void start_one(size_t index);
   void signal_one(size_t index, int signal);
-  void read_control(size_t index, Changes& changes);
+  void read_control(size_t index, Changes& changes, OutputRouter& router);
   void read_output(size_t index, Stream stream, OutputRouter& router);
   void take_event(size_t index, plan::WorkerEvent event, Changes& changes);
   void note_failure(size_t index, Changes& changes);

@@ -195,6 +195,11 @@ class Talk:
         for rank in ("0", "1"):
             with open(os.path.join(place, rank, "stdout.log")) as file:
                 self.lines.append(file.readline().strip())
+        with open(os.path.join(place, "0", "stderr.log")) as file:
+            log = file.read()
+        for text in ("***** Running training *****", "{'loss'", "train_loss"):
+            expect(text in log, f"{text} in the log of rank 0", log)
+        self.tells_of_run = "{'loss'" in run.stderr
 
 
 def output_of_ranks_goes_where_it_is_sent(fixture, folder):
@@ -208,7 +213,11 @@ def output_of_ranks_goes_where_it_is_sent(fixture, folder):
 
     def shown(name, flags):
         return Talk(fixture, program, os.path.join(folder, name), flags, False).shown
-    expect(shown("plain", {}) == {"speaks-0", "complains-0"}, "rank 0 is shown", folder)
+    plain = Talk(fixture, program, os.path.join(folder, "plain"), {}, False)
+    expect(plain.shown == {"speaks-0", "complains-0"} and plain.tells_of_run, "rank 0 is shown", plain.said)
+    for flags in ({"log_ranks": "1"}, {"local_ranks_filter": "1"}, {"redirects": "0:2"}):
+        quiet = Talk(fixture, program, os.path.join(folder, "quiet-" + "".join(flags)), flags, False)
+        expect(not quiet.tells_of_run, f"of the run nothing is shown beside {flags}", quiet.said)
     expect(shown("one", {"log_ranks": "1"}) == {"speaks-1", "complains-1"}, "log_ranks", folder)
     expect(shown("tee", {"tee": "1:2"}) == {"speaks-0", "complains-0", "complains-1"}, "tee", folder)
     expect(both("local", {"local_ranks_filter": "1"}).shown == {"speaks-1", "complains-1"}, "local_ranks_filter", folder)

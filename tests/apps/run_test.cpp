@@ -308,6 +308,17 @@ TEST_CASE("the signals that stop a run can be named, and a quiet run says nothin
   CHECK(wrong.err().find("SIGKILL") != std::string::npos);
 }
 
+TEST_CASE("a signal that --signals_to_handle does not name ends a run as the system has it", "[process]") {
+  if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
+  const RunFixture fixture;
+  Program run = fixture.start({"--max_steps", "100000", "--signals_to_handle", "SIGINT"});
+  REQUIRE(run.wait_for("'loss'"));
+  run.child().send(SIGTERM);
+  CHECK(run.finish() == 128 + SIGTERM);  // as a shell says it
+  CHECK_FALSE(path_exists(fixture.output + "/hftrain/summary.json"));
+  CHECK(run.err().find("before anything was started") == std::string::npos);
+}
+
 TEST_CASE("a second run on the same folder is refused while the first works", "[process]") {
   if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
   const RunFixture fixture;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "hftrain/reporting/python_text.h"
+#include "hftrain/reporting/event_text.h"
 
 namespace hftrain::reporting {
 namespace {
@@ -15,22 +15,6 @@ constexpr const char* kClearLine = "\r\x1b[K";
 constexpr const char* kYellow = "\x1b[33m";
 constexpr const char* kRed = "\x1b[31m";
 constexpr const char* kPlain = "\x1b[0m";
-
-int64_t integer_of(const Json& data, const char* name) {
-  const auto found = data.find(name);
-  return found != data.end() && found->is_number() ? found->get<int64_t>() : 0;
-}
-
-std::string text_of(const Json& data, const char* name) {
-  const auto found = data.find(name);
-  return found != data.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-std::optional<double> number_of(const Json& data, const char* name) {
-  const auto found = data.find(name);
-  if (found == data.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
-}
 
 }  // namespace
 
@@ -57,7 +41,7 @@ void Console::message(LogLevel level, std::string_view text) {
 void Console::say(LogLevel level, std::string_view text) {
   const bool severe = level >= LogLevel::kError;
   if (level < LogLevel::kWarning) return show(text);
-  const std::string word(severe ? "error:" : "warning:");
+  const std::string word = level_word(level);
   const std::string painted = style_.color ? (severe ? kRed : kYellow) + word + kPlain : word;
   result(painted + ' ' + std::string(text));
 }
@@ -70,9 +54,9 @@ void Console::event(std::string_view name, const Json& data, double time) {
     step["done"] = integer_of(data, "step");
     return on_progress(step, time);
   }
-  if (name == "log") on_log(data.value("record", Json::object()));
+  if (name == "log") on_log(data);
   if (name == "checkpoint") on_checkpoint(data);
-  if (name == "metrics") show(text_of(data, "text"));
+  if (name == "metrics") show(event_lines(name, data));
   if (name == "message") say(static_cast<LogLevel>(integer_of(data, "level")), text_of(data, "text"));
   last_output_ = time;
 }
@@ -112,21 +96,20 @@ void Console::on_progress(const Json& data, double time) {
   }
 }
 
-void Console::on_log(const Json& record) {
-  if (!record.is_object()) return;
+void Console::on_log(const Json& data) {
+  const std::string lines = event_lines("log", data);
+  if (lines.empty()) return;
+  const Json& record = data.at("record");
   if (const auto loss = number_of(record, "loss")) train_.loss = loss;
   if (const auto rate = number_of(record, "learning_rate")) train_.learning_rate = rate;
   if (shown_.phase == "train") shown_ = train_;
-  show(log_line(record));
+  show(lines);
 }
 
 void Console::on_checkpoint(const Json& data) {
   train_.last_save = integer_of(data, "step");
   if (shown_.phase == "train") shown_ = train_;
-  const std::string seconds = python_general(number_of(data, "seconds").value_or(0), 3);
-  const std::optional<double> stall = number_of(data, "stall_seconds");
-  line("Saving model checkpoint to " + text_of(data, "path") + " (committed after " + seconds + " s" +
-       (stall ? ", training waited " + python_general(*stall, 3) + " s)" : ")"));
+  line(event_lines("checkpoint", data));
 }
 
 void Console::estimate(ProgressState& state, double time) {

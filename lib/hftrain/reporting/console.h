@@ -50,7 +50,7 @@ class Console {
   void show(std::string_view text);
   void say(LogLevel level, std::string_view text);
   void on_progress(const Json& data, double time);
-  void on_log(const Json& record);
+  void on_log(const Json& data);
   void on_checkpoint(const Json& data);
   void estimate(ProgressState& state, double time);
   void draw();

@@ -70,6 +70,32 @@ TEST_CASE("a line of exactly the longest length is one line") {
   CHECK(fixture.shown[1] == "0: next");
 }
 
+TEST_CASE("what a rank says by events stands in its log and in the common file, and is not shown again") {
+  Fixture fixture;
+  OutputSpec spec{fixture.folder.path(), OutputFilter("all", "0"), {{Stream::kErr, {"loss"}}}};
+  spec.words = [](const plan::WorkerEvent& event) { return event.data.value("text", ""); };
+  OutputRouter router(
+      std::move(spec), {0, 1}, [&](const OutputLine& line) { fixture.shown.push_back(line.text); },
+      [](const std::string&) {});
+  const auto say = [&](int rank, const char* text) {
+    router.hear({plan::WorkerEvent::Kind::kMessage, rank, 0, {{"text", text}}});
+  };
+  say(0, "a header\nof two lines\n");
+  router.write(0, Stream::kErr, "50%");
+  say(0, "{'loss': '1'}\n");
+  say(0, "");
+  say(1, "its own\n");
+  router.write(0, Stream::kErr, " 100%\n");
+  router.finish(0, Stream::kErr);
+  say(0, "too late\n");
+  router.drain();
+  CHECK(read_file(router.log_path(0, Stream::kErr)) == "a header\nof two lines\n50%\n{'loss': '1'}\n 100%\n");
+  CHECK(read_file(router.log_path(1, Stream::kErr)) == "its own\n");
+  CHECK(read_file(router.duplicate_path(Stream::kErr)) == "[rank 0] {'loss': '1'}\n");
+  CHECK(fixture.shown == std::vector<std::string>{"50% 100%"});
+  CHECK(router.last_lines(0).size() == 1);
+}
+
 TEST_CASE("the last lines of a rank are kept whether shown or not") {
   Fixture fixture;
   OutputRouter router = fixture.router(OutputFilter("", "0"));

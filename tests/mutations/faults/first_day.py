@@ -138,8 +138,8 @@ fault("TRANSFORMERS_VERBOSITY changes nothing",
       says=r"FAILED: ")
 
 fault("--log_level_replica changes nothing",
-      "launcher/front/job_console.cpp", "const LogLevel threshold = log_level_named(plan_.logging.level_of(*rank), LogLevel::kInfo);",
-      "const LogLevel threshold = log_level_named(plan_.logging.level, LogLevel::kInfo);",
+      "launcher/front/rank_words.cpp", "log_level_named(plan.logging.level_of(*rank), LogLevel::kInfo);",
+      "log_level_named(plan.logging.level, LogLevel::kInfo);",
       tests=["runs: a run says: log levels hide and show"],
       says=r"FAILED: ")
 

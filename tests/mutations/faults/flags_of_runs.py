@@ -100,3 +100,23 @@ fault("warm-up beyond all whole numbers is below nothing",
       "lib/hftrain/plan/step_arithmetic.cpp", "static_cast<int64_t>(std::min(number, kMost))", "static_cast<int64_t>(std::max(number, -kMost))",
       tests=["plan: warm-up counts updates from 1 on and is a share below"],
       says=r"1e30")
+
+fault("what a rank says of the run is not in its log",
+      "launcher/front/rank_output.cpp", "spec.words = [&plan]", "const auto unused = [&plan]",
+      tests=["runs: flags of runs: output of ranks goes where it is sent"],
+      says=r"in the log of rank 0")
+
+fault("--redirects leaves what a rank says of the run on the terminal",
+      "launcher/front/rank_words.cpp", "asked.redirects);\n  if (asked", "\"0\");\n  if (asked",
+      tests=["front: words of all ranks are shown, or of those whose stderr a flag leaves on the terminal"],
+      says=r'"--redirects", "3"')
+
+fault("a local rank that is not named tells of the run",
+      "launcher/front/rank_words.cpp", "filter.keep_only(std::move(named));", "",
+      tests=["front: words of all ranks are shown, or of those whose stderr a flag leaves on the terminal"],
+      says=r"local_ranks_filter")
+
+fault("a signal that is not named is taken for one before the start",
+      "launcher/supervision/stop_signals.cpp", "::sigaction(number, &by_default, &unnamed_[number]);", "",
+      tests=["runs: a signal that --signals_to_handle does not name ends a run as the system has it"],
+      says=r"10 == 143")

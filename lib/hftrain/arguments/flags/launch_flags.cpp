@@ -193,6 +193,9 @@ std::vector<Flag> launch_flags() {
       {.name = "log_ranks",
        .slot = at<&Arguments::launch, &LaunchArguments::log_ranks>,
        .help = "Ranks whose output is shown: numbers joined by commas, or all.",
+       .note =
+           "What a rank says of the run (headers, records, metrics, warnings) counts as its standard error; "
+           "without this flag that of every rank is shown, by its log level.",
        .ours = true},
       {.name = "worker_program",
        .slot = at<&Arguments::launch, &LaunchArguments::worker_program>,
