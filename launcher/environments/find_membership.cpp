@@ -98,18 +98,27 @@ class PlaceFinder {
     membership_.started_by = "--nnodes";
     membership_.agents = machines;
     membership_.agent = static_cast<int>(launch_.node_rank);
-    if (!given("master_addr", launch_.master_addr != "127.0.0.1"))
-      throw Error(ExitCode::kUsage, "several machines need to know machine 0")
-          .where(origin("nnodes"))
-          .why("nnodes is " + std::to_string(machines) + ", and master_addr was not given")
-          .hint("--master_addr HOST --master_port PORT, the same on every machine");
-    if (!given("node_rank", launch_.node_rank != 0))
+    check_place(machines);
+    fixed_address(launch_.master_addr, static_cast<int>(launch_.master_port));
+  }
+
+  void check_place(int machines) const {
+    const bool address = given("master_addr", launch_.master_addr != "127.0.0.1");
+    const bool number = given("node_rank", launch_.node_rank != 0);
+    if (address && number) return;
+    const std::string addresses = "--master_addr HOST --master_port PORT, the same on every machine";
+    const std::string numbers = "--node_rank 0 on the machine of master_addr, 1 to " +
+                                std::to_string(machines - 1) + " on the others";
+    const std::string why = "nnodes is " + std::to_string(machines) + ", and ";
+    if (address)
       throw Error(ExitCode::kUsage, "this machine does not know its number")
           .where(origin("nnodes"))
-          .why("nnodes is " + std::to_string(machines) + ", and node_rank was not given")
-          .hint("--node_rank 0 on the machine of master_addr, 1 to " + std::to_string(machines - 1) +
-                " on the others");
-    fixed_address(launch_.master_addr, static_cast<int>(launch_.master_port));
+          .why(why + "node_rank was not given")
+          .hint(numbers);
+    throw Error(ExitCode::kUsage, "several machines need to know machine 0")
+        .where(origin("nnodes"))
+        .why(why + (number ? "master_addr was not given" : "neither master_addr nor node_rank was given"))
+        .hint(number ? addresses : addresses + "; " + numbers);
   }
 
   void fixed_address(const std::string& host, int port) {

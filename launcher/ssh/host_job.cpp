@@ -126,6 +126,7 @@ bool HostJob::wait_and_read(int signals) {
   ::poll(watched.data(), watched.size(), milliseconds_until(until));
   for (const Machine& machine : machines_) machine.process->read_ready();
   see_ends(monotonic_seconds());
+  stop_those_left();
   return true;
 }
 
@@ -157,12 +158,23 @@ void HostJob::end_all() {
 
 void HostJob::pass_signal(int signal) {
   observer_.on_stop();
-  // The first front program leads: it decides for all.
-  if (spec_.here[0]) {
-    machines_[0].process->send(signal);
-  } else {
-    machines_[0].process->say("signal " + std::to_string(signal) + '\n');
+  last_signal_ = signal;
+  send(0, signal);  // the first front program leads: it decides for all
+}
+
+void HostJob::send(size_t index, int signal) {
+  RelayedProcess& process = *machines_[index].process;
+  if (spec_.here[index]) return process.send(signal);
+  process.say("signal " + std::to_string(signal) + '\n');
+}
+
+// Those that have not joined it yet hear nothing from the first.
+void HostJob::stop_those_left() {
+  if (last_signal_ == 0 || !machines_[0].process->status()) return;
+  for (size_t index = 1; index < machines_.size(); ++index) {
+    if (!machines_[index].process->status()) send(index, last_signal_);
   }
+  last_signal_ = 0;
 }
 
 void HostJob::fail_to_start(size_t index) {

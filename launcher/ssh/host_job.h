@@ -65,6 +65,8 @@ class HostJob {
   void see_ends(double now);
   void end_all();
   void pass_signal(int signal);
+  void send(size_t index, int signal);
+  void stop_those_left();
   [[noreturn]] void fail_to_start(size_t index);
   ExitCode verdict() const;
 
@@ -72,6 +74,7 @@ class HostJob {
   HostJobObserver& observer_;
   std::vector<Machine> machines_;
   double deadline_ = 0;  // monotonic seconds; 0: nobody has ended
+  int last_signal_ = 0;  // that the first machine was told, and the others were not
   bool killed_ = false;
 };
 

@@ -271,8 +271,8 @@ FailureReport make_failure_report(const JobRecord& job, const Verdict& verdict, 
     std::string end = told ? "ended by the launcher" : describe_end(worker);
     if (worker.failed && !text_of(*worker.failed, "what").empty())
       end += ": " + text_of(*worker.failed, "what");
-    if (!worker.node.empty() && worker.lost.empty()) end += " on " + worker.node;
-    report.follow_ons.push_back(rank_name(worker) + " " + end);
+    const std::string place = worker.node.empty() || !worker.lost.empty() ? "" : " on " + worker.node;
+    report.follow_ons.push_back(rank_name(worker) + place + ' ' + end);
   }
   return report;
 }

@@ -269,6 +269,19 @@ def scenario_a_starter_stops_and_takes_all_with_it(scenario):
         check(f"a starter {name}: all gone within {clock}", in_time)
 
 
+def scenario_a_starter_that_stops_early_stops_machines_on_their_way(scenario):
+    shell, slow = scenario.machines.remote_shell(scenario.folder), os.path.join(scenario.folder, "slow-shell")
+    pathlib.Path(slow).write_text(f"#!/bin/sh\nsleep 2\nexec {shell} \"$@\"\n")
+    os.chmod(slow, 0o755)
+    argv = scenario.flags("early", "--hostfile", host_file(scenario), "--no_ssh_check", "--max_steps", "100000")
+    run = scenario.front(0, argv, "early", HFTRAIN_SSH=slow)
+    run.wait_for("machine 0 of 2")
+    run.process.send_signal(signal.SIGINT)
+    code = run.wait()
+    check("a starter that is stopped while machines join ends with 10", code == 10, f"{code}\n{run.text()}")
+    check("a machine that comes later hears of it", "stopped by SIGINT while looking for node 0" in run.text(), run.text())
+
+
 def scenario_the_death_of_a_launcher_ends_the_other(scenario):
     for victim in (0, 1):
         pair = scenario.pair(f"death-{victim}", "--max_steps", "100000")

@@ -284,6 +284,25 @@ TEST_CASE("a dry run takes the other machines to be like this one") {
   CHECK(column(ranks, &RankPlan::local_rank) == Ints{0, 1, 0, 1});
 }
 
+TEST_CASE(
+    "a dry run under mpirun takes each process to be bound to cores of its own, where there are enough") {
+  const auto notes = [](int ranks, std::vector<int> cores) {
+    AgentFacts here = assigned(0, 0, "a", ranks, std::move(cores));
+    here.assigned->local_world_size = ranks;
+    here.topology.host.machine_cores = 4;
+    return job(like_this_one(here, ranks)).notes();
+  };
+  CHECK_FALSE(contains(notes(2, {0}), "share"));
+  CHECK_FALSE(contains(notes(4, {3}), "share"));
+  CHECK_FALSE(contains(notes(2, {0, 1}), "share"));
+  CHECK(contains(notes(2, {0, 1, 2}), "share core 0"));
+}
+
+TEST_CASE("a deadline beyond all years is one of a hundred") {
+  CHECK(Case({"--ddp_timeout", "9223372036854775807"}).plan().ranks.timeout_seconds == 3'153'600'000);
+  CHECK(Case({"--ddp_timeout", "180000000"}).plan().ranks.timeout_seconds == 180'000'000);
+}
+
 TEST_CASE("where a node keeps its prepared data does not make another plan, other data do") {
   RunPlan here = Case().plan();
   here.data.train->cache_path = "/home/x/cache/abc123/train";

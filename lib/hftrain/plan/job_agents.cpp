@@ -67,6 +67,18 @@ void from_json(const Json& json, AgentFacts& facts) {
   json.at("joins_mpi").get_to(facts.joins_mpi);
 }
 
+namespace {
+
+// mpirun and srun bind each process of a machine to cores of its own where it has enough.
+void take_next_cores(AgentFacts& facts, int position) {
+  const HostResources& host = facts.topology.host;
+  const int own = static_cast<int>(facts.cores.size());
+  if (host.allowed_cores >= host.machine_cores || own * (position + 1) > host.machine_cores) return;
+  for (int& core : facts.cores) core = (core + own * position) % host.machine_cores;
+}
+
+}  // namespace
+
 std::vector<AgentFacts> like_this_one(const AgentFacts& here, int agents) {
   std::vector<AgentFacts> all(static_cast<size_t>(agents), here);
   for (int i = 0; i < agents; ++i) {
@@ -77,6 +89,7 @@ std::vector<AgentFacts> like_this_one(const AgentFacts& here, int agents) {
       machine = i / std::max(1, here.assigned->local_world_size);
       facts.assigned->rank = i;
       facts.assigned->local_rank = i % std::max(1, here.assigned->local_world_size);
+      take_next_cores(facts, facts.assigned->local_rank);
     }
     if (machine == 0) continue;
     facts.host = "node " + std::to_string(machine) + ", taken to be like " + here.host;

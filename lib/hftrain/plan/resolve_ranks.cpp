@@ -62,7 +62,9 @@ class RankResolution {
 
   RanksPlan run() {
     RanksPlan plan;
-    plan.timeout_seconds = input_.parsed.arguments.parallel.ddp_timeout;
+    // Beyond that the nanoseconds of deadlines overflow.
+    constexpr int64_t kHundredYears = int64_t{100} * 365 * 24 * 3600;
+    plan.timeout_seconds = std::min(input_.parsed.arguments.parallel.ddp_timeout, kHundredYears);
     check_assigned_ranks();
     for (const AgentFacts& agent : agents_) {
       shares_.push_back(share_of(agent));

@@ -28,8 +28,8 @@ void Console::show(std::string_view text) {
 
 void Console::result(std::string_view text) {
   clear();
-  write(text);
-  if (text.empty() || text.back() != '\n') write("\n");
+  // At once: who relays the bytes as they come may write between two pieces.
+  write(text.empty() || text.back() != '\n' ? std::string(text) + '\n' : std::string(text));
   out_->flush();
   draw();
 }

@@ -127,6 +127,11 @@ TEST_CASE("L6 and L9: several machines need a master and a number") {
   LaunchArguments launch = two_machines();
   launch.master_addr = "127.0.0.1";
   CHECK(contains(refusal({}, launch), "several machines need to know machine 0\n  where: --nnodes"));
+  CHECK_FALSE(contains(refusal({}, launch), "--node_rank 0"));
+  launch.node_rank = 0;
+  CHECK(contains(refusal({}, launch), "neither master_addr nor node_rank was given"));
+  CHECK(contains(refusal({}, launch), "--node_rank 0 on the machine of master_addr, 1 to 1 on the others"));
+  launch.node_rank = 1;
   Origins loopback;
   loopback.set("master_addr", "--master_addr");
   CHECK(membership({}, launch, 0, loopback).master_host ==

@@ -250,3 +250,24 @@ fault("nodes of one machine leave shared memory for the network",
       "lib/hftrain/plan/resolve_ranks.cpp", "if (plan.machines == 1) fitting", "if (plan.nodes == 1) fitting",
       tests=["plan: nodes of one machine share its memory, its cores and its loopback address"],
       says=r'plan\.ranks\.backend == "shm"')
+
+fault("a starter that is stopped leaves machines on their way alone",
+      "launcher/ssh/host_job.cpp", "if (last_signal_ == 0 || !machines_[0]", "if (last_signal_ != 99 || !machines_[0]",
+      tests=["runs: machines: a starter that stops early stops machines on their way"],
+      says=r"FAILED|does not look", seconds=200)
+
+fault("a plan under mpirun takes all processes to share the cores of the first",
+      "lib/hftrain/plan/job_agents.cpp", "take_next_cores(facts, facts.assigned->local_rank);", "take_next_cores(facts, 0);",
+      tests=["plan: a dry run under mpirun takes each process to be bound to cores of its own, where there are enough"],
+      says=r"notes\(2, \{0\}\)")
+
+fault("a deadline beyond all years overflows",
+      "lib/hftrain/plan/resolve_ranks.cpp", "std::min(input_.parsed.arguments.parallel.ddp_timeout, kHundredYears)",
+      "std::max(input_.parsed.arguments.parallel.ddp_timeout, int64_t{kHundredYears > 0})",
+      tests=["plan: a deadline beyond all years is one of a hundred"],
+      says=r"timeout_seconds == ")
+
+fault("a machine that knows neither the first nor its number is told one of the two",
+      "launcher/environments/find_membership.cpp", '.hint(number ? addresses : addresses + "; " + numbers);', ".hint(addresses);",
+      tests=["launcher: L6 and L9: several machines need a master and a number"],
+      says=r"1 to 1 on the others")
