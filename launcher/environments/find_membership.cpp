@@ -224,7 +224,11 @@ class PlaceFinder {
 
 Membership find_membership(const arguments::LaunchArguments& launch, const Environment& environment,
                            int visible_gpus, const arguments::Origins& origins) {
-  return PlaceFinder(launch, visible_gpus, origins).find(environment);
+  Membership membership = PlaceFinder(launch, visible_gpus, origins).find(environment);
+  std::string& host = membership.master_host;
+  if (host.starts_with('[') && host.ends_with(']'))
+    host = host.substr(1, host.size() - 2);  // torchrun's form of IPv6
+  return membership;
 }
 
 bool speaks_first(const Environment& environment) {

@@ -123,6 +123,19 @@ TEST_CASE("nnodes, node_rank and master_addr make one agent per machine") {
   CHECK(membership({}, two_machines()).master_port == 29500);
 }
 
+TEST_CASE("an address of IPv6 may stand in brackets, as torchrun has it") {
+  LaunchArguments launch = two_machines();
+  launch.master_addr = "[fd00::6]";
+  CHECK(membership({}, launch).master_host == "fd00::6");
+  const std::map<std::string, std::string> plain = {{"RANK", "1"},
+                                                    {"WORLD_SIZE", "2"},
+                                                    {"LOCAL_RANK", "0"},
+                                                    {"LOCAL_WORLD_SIZE", "1"},
+                                                    {"MASTER_PORT", "29500"},
+                                                    {"MASTER_ADDR", "[::1]"}};
+  CHECK(membership(plain, {}).master_host == "::1");
+}
+
 TEST_CASE("L6 and L9: several machines need a master and a number") {
   LaunchArguments launch = two_machines();
   launch.master_addr = "127.0.0.1";

@@ -271,3 +271,8 @@ fault("a machine that knows neither the first nor its number is told one of the 
       "launcher/environments/find_membership.cpp", '.hint(number ? addresses : addresses + "; " + numbers);', ".hint(addresses);",
       tests=["launcher: L6 and L9: several machines need a master and a number"],
       says=r"1 to 1 on the others")
+
+fault("brackets of an IPv6 address are taken for a part of it",
+      "launcher/environments/find_membership.cpp", "host = host.substr(1, host.size() - 2);", "{}",
+      tests=["launcher: an address of IPv6 may stand in brackets, as torchrun has it"],
+      says=r"fd00::6")
