@@ -118,6 +118,21 @@ TEST_CASE("a false --use_fsdp or --use_deepspeed takes back what the environment
   CHECK(notes(parse({"--use_fsdp", "false"}, Environment())).empty());
 }
 
+TEST_CASE("a variable of a launch that an argument wins over is told, where the two differ") {
+  const Environment clipped = deepspeed({{"ACCELERATE_GRADIENT_CLIPPING", "0.3"}});
+  const ParseOutcome given = parse({"--max_grad_norm", "0.7"}, clipped);
+  CHECK(given.arguments.optimizer.max_grad_norm == 0.7);
+  CHECK(
+      contains(notes(given),
+               "ACCELERATE_GRADIENT_CLIPPING=0.3 of the environment has no effect\n  where: command line\n  "
+               "why: --max_grad_norm is given"));
+  CHECK_FALSE(contains(notes(parse({"--max_grad_norm", "0.30"}, clipped)), "CLIPPING"));
+  CHECK(contains(notes(parse({"--zero_stage", "3"}, deepspeed({{"ACCELERATE_DEEPSPEED_ZERO_STAGE", "2"}}))),
+                 "ACCELERATE_DEEPSPEED_ZERO_STAGE=2 of the environment has no effect"));
+  CHECK(notes(parse({"--log_level", "info"}, Environment(Variables{{"TRANSFORMERS_VERBOSITY", "debug"}})))
+            .empty());
+}
+
 TEST_CASE("ACCELERATE_TORCH_DEVICE is the CPU, or every rank's own GPU") {
   CHECK(parse({}, fsdp({{"ACCELERATE_TORCH_DEVICE", "cpu"}})).arguments.device.use_cpu);
   CHECK_FALSE(parse({}, fsdp({{"ACCELERATE_TORCH_DEVICE", "cuda"}})).arguments.device.use_cpu);

@@ -135,6 +135,25 @@ TEST_CASE("every old name that has a value takes it back at its default") {
   CHECK(taken_back >= 8);
 }
 
+TEST_CASE("an old switch that was one of its own adds to what the new name says") {
+  const auto metrics = [](const Words& words) {
+    return parse(words).arguments.evaluation.include_for_metrics;
+  };
+  const Words both = {"loss", "inputs"};
+  CHECK(metrics({"--include_inputs_for_metrics", "--include_for_metrics", "loss"}) == both);
+  CHECK(metrics({"--include_for_metrics", "loss", "inputs", "--include_inputs_for_metrics"}) == both);
+  CHECK(metrics({"--include_inputs_for_metrics", "false", "--include_for_metrics", "loss"}) == Words{"loss"});
+  const NamedFile list("--config", "run.yaml", "include_for_metrics: [loss]\n");
+  CHECK(list.arguments({"--include_inputs_for_metrics"}).evaluation.include_for_metrics == both);
+  const NamedFile dump("--config", "args.json",
+                       R"({"include_tokens_per_second": true, "include_num_input_tokens_seen": false,
+    "include_inputs_for_metrics": true, "include_for_metrics": ["loss", "inputs"]})");
+  CHECK(dump.arguments().logging.include_num_input_tokens_seen == "all");
+  CHECK(dump.arguments().evaluation.include_for_metrics == both);
+  CHECK(parse({"--include_num_input_tokens_seen", "non_padding", "--include_tokens_per_second"})
+            .arguments.logging.include_num_input_tokens_seen == "non_padding");
+}
+
 TEST_CASE("a neutral old name says nothing beside a new one of its own layer") {
   const NamedFile file("--config", "run.yaml",
                        "use_cpu: true\nno_cuda: false\noptim: sgd\nadafactor: false\n");

@@ -316,6 +316,17 @@ TEST_CASE("A damaged entry is not found, and is made again with a notice") {
   CHECK(fixture.entries().size() == 1);
 }
 
+TEST_CASE("An entry that does not say its longest sample is read for it, as those of before are") {
+  PrepareFixture fixture;
+  const PreparedData made = fixture.prepare(fixture.request());
+  REQUIRE(made.train->longest > 0);
+  const std::string meta = made.folder + "/meta.json";
+  hftrain::Json record = hftrain::read_json_file(meta);
+  for (hftrain::Json& split : record.at("splits")) REQUIRE(split.erase("longest") == 1);
+  hftrain::write_file_atomically(meta, hftrain::dump_json(record));
+  CHECK(find_prepared(fixture.request())->train->longest == made.train->longest);
+}
+
 TEST_CASE("Two preparations of the same request at once both succeed and leave one entry") {
   PrepareFixture fixture;
   std::vector<std::optional<PreparedData>> results(4);

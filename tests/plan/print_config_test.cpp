@@ -214,6 +214,7 @@ TEST_CASE("what print_config prints of command lines is read back as the same pl
       {"--lr_scheduler_type", "reduce_lr_on_plateau", "--eval_strategy", "epoch"},
       {"--lr_scheduler_type", "linear", "--lr_scheduler_kwargs", "{}"},
       {"--warmup_ratio", "0.03"},
+      {"--warmup_ratio", "1", "--hf_compat", "4.57", "--output_dir", "out", "--report_to", "none"},
       {"--max_steps", "7", "--num_train_epochs", "3"},
       {"--report_to", "all"},
       {"--report_to", "none"},

@@ -208,6 +208,18 @@ TEST_CASE("steps come from the samples, the ranks and the accumulation") {
   CHECK(plan.saving.interval.steps == 500);
 }
 
+TEST_CASE("a warmup_ratio of 1 is all updates where it was a field of its own") {
+  const auto warmup = [](const Words& words) {
+    return Case(joined({"--max_steps", "10"}, words)).plan().schedule.warmup_steps;
+  };
+  CHECK(warmup({"--warmup_ratio", "1.0", "--hf_compat", "4.57"}) == 10);
+  CHECK(warmup({"--warmup_ratio", "1", "--warmup_steps", "0", "--hf_compat", "4.57.1"}) == 10);
+  CHECK(warmup({"--warmup_ratio", "0.5", "--hf_compat", "4.57"}) == 5);
+  CHECK(warmup({"--warmup_steps", "1", "--hf_compat", "4.57"}) == 1);
+  CHECK(warmup({"--warmup_ratio", "1", "--hf_compat", "5.0"}) == 1);
+  CHECK(warmup({"--warmup_ratio", "1"}) == 1);
+}
+
 TEST_CASE("data that do not make a batch are a data error") {
   Case empty;
   empty.data.train->samples = 0;

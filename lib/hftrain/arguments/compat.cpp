@@ -1,5 +1,6 @@
 #include "hftrain/arguments/compat.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,18 @@ namespace hftrain::arguments {
 namespace {
 
 constexpr int64_t kFirstWithFolder = 44800;
+constexpr int64_t kFirstWithoutRatio = 50000;  // whose warmup_ratio is another name of warmup_steps
 
 // Of a row one patch of each minor release was read: 4.57.1 speaks for 4.57, whatever its patch.
 bool is_newer(int64_t release, std::string_view last) {
   return release / 100 > release_number(last).value_or(0) / 100;
+}
+
+// Before, a ratio of 1 was all updates, where warmup_steps counts one.
+void take_warmup_ratio(ParseOutcome& outcome) {
+  const auto ratio = outcome.unread.extract("warmup_ratio");
+  if (ratio.empty() || ratio.mapped() != 1 || asked_release(outcome.arguments) >= kFirstWithoutRatio) return;
+  outcome.arguments.schedule.warmup_steps = std::nextafter(1.0, 0.0);
 }
 
 }  // namespace
@@ -39,6 +48,7 @@ int64_t asked_release(const Arguments& arguments) {
 }
 
 void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems) {
+  take_warmup_ratio(outcome);
   const std::optional<std::string>& asked = outcome.arguments.interface.hf_compat;
   if (!asked) return;
   const std::optional<int64_t> release = release_number(*asked);

@@ -97,6 +97,7 @@ std::string status_sentence(const Flag& flag) {
     text += became.flag;
     if (!became.key.empty()) text += fmt::format(" {{{}: …}}", became.key);
     if (!became.value.empty()) text += fmt::format(" {}", became.value);
+    if (became.adds) text += ", which it adds";
     return text;
   }
   const Support& support = flag.support;

@@ -140,6 +140,7 @@ struct Replacement {
   std::string_view key = {};    // the value belongs under this key of the new flag's mapping
   bool wins = false;  // over the new name given beside it; otherwise two different values are an error
   bool kept = false;  // asks for more than the new flag says: stays in ParseOutcome::unread beside it
+  bool adds = false;  // to what the new name says: to its list, or where that has its default
   bool zero_is_unset = false;  // 0, of either name, is as good as not given
   bool silent = false;         // another program's spelling, not an old one: no warning
 };

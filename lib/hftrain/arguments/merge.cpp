@@ -178,11 +178,26 @@ class Merger {
       if (candidate.old != nullptr && renamed != nullptr) check_names(flag, *renamed, candidate);
       (candidate.old != nullptr ? renamed : named) = &candidate;
     }
+    if (renamed != nullptr && renamed->old->adds && !renamed->neutral)
+      return added(flag, *renamed, named != nullptr ? *named : before(flag, layer, candidates));
     if (renamed == nullptr || named == nullptr) return renamed != nullptr ? *renamed : *named;
     const bool unset = renamed->old->zero_is_unset && named->value == 0;
     if (renamed->old->wins || unset || renamed->value == named->value) return *renamed;
     conflict(flag, *named, *renamed);
     return *named;
+  }
+
+  // A switch of its own once, which took nothing back of what the new name says.
+  static Candidate added(const Flag& flag, const Candidate& renamed, const Candidate& said) {
+    Candidate whole = renamed;
+    if (said.raw == nullptr || said.value == flag.default_value()) return whole;
+    whole.value = said.value;
+    if (!whole.value.is_array()) return whole;
+    for (const Json& word : renamed.value) {
+      if (std::find(whole.value.begin(), whole.value.end(), word) == whole.value.end())
+        whole.value.push_back(word);
+    }
+    return whole;
   }
 
   // Keys that come through old names join the mapping that is given beside them, or else the one of the
@@ -215,13 +230,14 @@ class Merger {
     return whole;
   }
 
-  // What the layers before `layer` make of the mapping; without a value when they say nothing of it.
+  // What the layers before `layer` make of the flag; without a value when they say nothing of it.
   Candidate before(const Flag& flag, int layer, const std::vector<Candidate>& candidates) {
     std::vector<Candidate> earlier;
     for (const Candidate& candidate : candidates) {
       if (candidate.raw->layer < layer) earlier.push_back(candidate);
     }
-    return earlier.empty() ? Candidate() : joined(flag, earlier);
+    if (earlier.empty()) return {};
+    return flag.slot.type == Type::kMapping ? joined(flag, earlier) : chosen(flag, earlier);
   }
 
   // `whole` with what the old names of `layer` say: a key of it, or all of it.

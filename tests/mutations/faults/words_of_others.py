@@ -459,3 +459,28 @@ fault("an fsdp_config of values that are false asks for nothing",
       "lib/hftrain/arguments/import/fsdp.cpp", "!(unasked && asks_for_nothing(value))", "!(asks_for_nothing(value) || (unasked && value.is_null()))",
       tests=["arguments: what the Trainer writes of FSDP where nobody asked for it is no warning"],
       says=r"have no effect without")
+
+fault("a variable of a launch is passed over without a word",
+      "lib/hftrain/arguments/import/environment.cpp", "return meaning(each) == meaning(variable) ? nullptr : &each;", "return nullptr;",
+      tests=["arguments: a variable of a launch that an argument wins over is told, where the two differ"],
+      says=r"has no effect")
+
+fault("an old switch contradicts the new name that it adds to",
+      "lib/hftrain/arguments/merge.cpp", "if (renamed != nullptr && renamed->old->adds && !renamed->neutral)", "if (renamed != nullptr && renamed->old->wins && !renamed->neutral)",
+      tests=["arguments: an old switch that was one of its own adds to what the new name says"],
+      says=r"say two different things")
+
+fault("an old switch takes back what the layers before say",
+      "lib/hftrain/arguments/merge.cpp", "named != nullptr ? *named : before(flag, layer, candidates));", "named != nullptr ? *named : Candidate());",
+      tests=["arguments: an old switch that was one of its own adds to what the new name says"],
+      says=r"include_for_metrics == both")
+
+fault("a warmup_ratio of 1 is one update under releases where it was a share",
+      "lib/hftrain/arguments/compat.cpp", "  outcome.arguments.schedule.warmup_steps = std::nextafter(1.0, 0.0);\n", "",
+      tests=["plan: a warmup_ratio of 1 is all updates where it was a field of its own"],
+      says=r"1 == 10")
+
+fault("an entry of before has samples without length",
+      "lib/hftrain/data/token_cache.cpp", 'record.at("longest").get<int64_t>() : longest_of(split);', 'record.at("longest").get<int64_t>() : 0;',
+      tests=["data: An entry that does not say its longest sample is read for it, as those of before are"],
+      says=r"longest == made.train->longest")

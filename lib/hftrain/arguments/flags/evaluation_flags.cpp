@@ -55,7 +55,7 @@ std::vector<Flag> evaluation_flags() {
       {.name = "include_inputs_for_metrics",
        .slot = unread(Type::kBool, "false"),
        .help = "Old switch: give model inputs to the metrics.",
-       .replaced_by = {.flag = "include_for_metrics", .value = "inputs"}},
+       .replaced_by = {.flag = "include_for_metrics", .value = "inputs", .adds = true}},
       {.name = "include_for_metrics",
        .slot = at<&Arguments::evaluation, &EvaluationArguments::include_for_metrics>,
        .help = "Extra data handed to metric functions.",

@@ -109,7 +109,7 @@ std::vector<Flag> logging_flags() {
       {.name = "include_tokens_per_second",
        .slot = unread(Type::kBool, "false"),
        .help = "Report train_tokens_per_second at the end of training.",
-       .replaced_by = {.flag = "include_num_input_tokens_seen", .value = "all"}},
+       .replaced_by = {.flag = "include_num_input_tokens_seen", .value = "all", .adds = true}},
       {.name = "skip_memory_metrics",
        .slot = at<&Arguments::logging, &LoggingArguments::skip_memory_metrics>,
        .help = "False adds memory numbers to the metrics.",

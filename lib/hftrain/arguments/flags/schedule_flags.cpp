@@ -34,9 +34,11 @@ std::vector<Flag> schedule_flags() {
       {.name = "warmup_ratio",
        .slot = unread_optional(Type::kFloat),
        .help = "Share of all steps used for warmup.",
-       .note = "1 is one update, as of warmup_steps and in transformers 5.",
+       .note = "1 is one update, as of warmup_steps and in transformers 5; with --hf_compat of 4.57 and "
+               "before all "
+               "of them.",
        .range = between(0, 1),
-       .replaced_by = {.flag = "warmup_steps", .zero_is_unset = true}},
+       .replaced_by = {.flag = "warmup_steps", .kept = true, .zero_is_unset = true}},
       {.name = "warmup_steps",
        .slot = at<&Arguments::schedule, &ScheduleArguments::warmup_steps>,
        .help = "Warmup length: a value of 1 or more counts steps, a value below 1 is a share of all "

@@ -109,6 +109,17 @@ bool is_among(const std::array<const char*, kSize>& names, std::string_view name
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Null for any other.
+const Variable* variable_of_launch(std::string_view name) {
+  for (const auto& table : {std::span<const Variable>(kOfLaunch), std::span<const Variable>(kOfDeepSpeed),
+                            std::span<const Variable>(kOfMesh)}) {
+    for (const Variable& variable : table) {
+      if (name == variable.name) return &variable;
+    }
+  }
+  return nullptr;
+}
+
 bool is_true(const Environment& environment, const char* name) {
   return to_lower(environment.get_or(name, "false")) == "true";
 }
@@ -343,18 +354,35 @@ void note_passive_levels(const Environment& environment, ParseOutcome& outcome) 
   }
 }
 
+std::string target_of(const RawArgument& raw) {
+  return std::string(raw.flag->replaced_by.flag.empty() ? raw.flag->name : raw.flag->replaced_by.flag);
+}
+
+// What wins over a variable of a launch and says something else, other than by repeating a default. Variables of the shell, as
+// torchrun's, are meant to have arguments beside them.
+const RawArgument* in_place_of(const RawArgument& variable, const std::vector<RawArgument>& raw,
+                               const Origins& origins) {
+  if (variable_of_launch(variable.spelling) == nullptr) return nullptr;
+  const auto meaning = [](const RawArgument& each) {
+    const Result<Json> value = convert(*each.flag, each.written, "");
+    return std::holds_alternative<Json>(value) ? std::get<Json>(value) : each.written;
+  };
+  const std::string target = target_of(variable);
+  if (!origins.is_chosen(target)) return nullptr;
+  for (const RawArgument& each : raw) {
+    if (each.layer > kEnvironmentLayer && target_of(each) == target && each.origin == origins.of(target))
+      return meaning(each) == meaning(variable) ? nullptr : &each;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::optional<std::string> instead_of_variable(const std::string& name) {
   if (is_among(kOfStarter, name)) return "";
   if (name == kBoards) return std::nullopt;  // the plan reads it from wherever it is set
   if (name == kVerbosity) return "--" + std::string(kOfVerbosity);
-  for (const auto& table : {std::span<const Variable>(kOfLaunch), std::span<const Variable>(kOfDeepSpeed),
-                            std::span<const Variable>(kOfMesh)}) {
-    for (const Variable& variable : table) {
-      if (name == variable.name) return "--" + std::string(variable.flag);
-    }
-  }
+  if (const Variable* variable = variable_of_launch(name)) return "--" + std::string(variable->flag);
   if (is_among(kOfTorchrun, name)) return "--" + to_lower(name.substr(kTorchrunPrefix.size()));
   const auto is_named = [&](const char* each) { return name == each; };
   const bool of_fsdp = std::any_of(fsdp_variables().begin(), fsdp_variables().end(), is_named);
@@ -378,17 +406,22 @@ std::vector<RawArgument> flags_of_environment(const Environment& environment, Di
 
 void note_used_variables(const Environment& environment, const std::vector<RawArgument>& raw,
                          ParseOutcome& outcome) {
+  const auto note = [&](const RawArgument& each, const std::string& end, std::string where, std::string why) {
+    outcome.notes.push_back(
+        {.severity = Diagnostic::Severity::kNote,
+         .what = each.spelling + '=' + environment.get_or(each.spelling, "") + " of the environment " + end,
+         .where = std::move(where),
+         .why = std::move(why),
+         .hint = ""});
+  };
   for (const RawArgument& each : raw) {
-    const std::string flag(each.flag->replaced_by.flag.empty() ? each.flag->name
-                                                               : each.flag->replaced_by.flag);
     const bool told_idle = each.flag->support.status == Support::kAccepted && !each.flag->imported;
-    if (each.layer != kEnvironmentLayer || told_idle || outcome.origins.of(flag) != each.origin) continue;
-    outcome.notes.push_back({.severity = Diagnostic::Severity::kNote,
-                             .what = each.spelling + '=' + environment.get_or(each.spelling, "") +
-                                     " of the environment is used as --" + std::string(each.flag->name),
-                             .where = "",
-                             .why = "",
-                             .hint = ""});
+    if (each.layer != kEnvironmentLayer || told_idle) continue;
+    if (outcome.origins.of(target_of(each)) == each.origin) {
+      note(each, "is used as --" + std::string(each.flag->name), "", "");
+    } else if (const RawArgument* given = in_place_of(each, raw, outcome.origins)) {
+      note(each, "has no effect", place(given->origin), given->spelling + " is given");
+    }
   }
   note_passive_levels(environment, outcome);
 }
