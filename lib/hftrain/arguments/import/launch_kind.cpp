@@ -65,10 +65,14 @@ void import_mixed_precision(ParseOutcome& outcome, Diagnostics& problems) {
     return outcome.origins.set(word, origin);
   }
   if (word == "fp16" ? precision.fp16 : precision.bf16) return;
+  const bool variable = origin.starts_with(kEnvironmentOrigin);
+  const std::string win = "the flags fp16 and bf16 win";
   outcome.notes.push_back({.severity = Diagnostic::Severity::kNote,
-                           .what = "the flags fp16 and bf16 win over mixed_precision " + word,
+                           .what = variable ? origin.substr(kEnvironmentOrigin.size()) + '=' + word +
+                                                  " of the environment has no effect"
+                                            : win + " over mixed_precision " + word,
                            .where = place(origin),
-                           .why = "",
+                           .why = variable ? win : "",
                            .hint = ""});
   if (precision.fp16 || precision.bf16) return;
   // A file that --print_config writes says false of both as it says every default, and the word would win there.
