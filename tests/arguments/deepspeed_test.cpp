@@ -929,6 +929,20 @@ TEST_CASE("a DeepSpeed file wins over a variable of the launch, but for its auto
             .arguments.optimizer.max_grad_norm == 2);
 }
 
+TEST_CASE(
+    "a folder on NVMe that fills no auto of the file is missed once, and it is said what would take it") {
+  const DeepspeedFile file(R"({"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "auto"}}})");
+  const Environment environment({{"ACCELERATE_USE_DEEPSPEED", "true"},
+                                 {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE", "nvme"},
+                                 {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_NVME_PATH", "/fast"}});
+  const std::string text = mistakes(file.with(), environment);
+  CHECK(contains(text, "\"nvme_path\": \"auto\", which offload_optimizer_nvme_path fills"));
+  CHECK_FALSE(contains(text, "needs offload_optimizer_nvme_path"));
+  const DeepspeedFile filled(
+      R"({"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "auto", "nvme_path": "auto"}}})");
+  CHECK(*parse(filled.with(), environment).arguments.parallel.sharding.optimizer_path == "/fast");
+}
+
 TEST_CASE("the momentum of OneCycle does not cycle for an optimizer without betas, and that is said") {
   const char* const kKeys = R"({"zero_optimization": {"stage": 1},
     "scheduler": {"type": "OneCycle", "params": {"cycle_min_lr": 1e-5, "cycle_max_lr": 1e-3}}})";

@@ -372,6 +372,9 @@ TEST_CASE("what will be no best model is told, and the run goes on, as the Train
                  "learns of no best model: the run ends with its last"));
   CHECK(contains(told({"--save_strategy", "best", "--metric_for_best_model", "loss"}),
                  "save_strategy best writes no checkpoint, only the model of the end"));
+  const std::string once = told(also(best, {"--save_strategy", "best"}));
+  CHECK(contains(once, "learns of no best model"));
+  CHECK_FALSE(contains(once, "writes no checkpoint"));  // one cause
   for (const char* interval : {"0.1", "10"}) {
     const Words words = also(also(best, {"--eval_strategy", "steps"}), {"--eval_steps", interval});
     CHECK(contains(told(also(words, {"--save_steps", "0"})),

@@ -484,3 +484,13 @@ fault("an entry of before has samples without length",
       "lib/hftrain/data/token_cache.cpp", 'record.at("longest").get<int64_t>() : longest_of(split);', 'record.at("longest").get<int64_t>() : 0;',
       tests=["data: An entry that does not say its longest sample is read for it, as those of before are"],
       says=r"longest == made.train->longest")
+
+fault("a folder on NVMe that the file does not ask for is said to be missing twice",
+      "lib/hftrain/arguments/import/deepspeed.cpp", 'if (text(where) == "nvme" && !folder && !configured_)', 'if (text(where) == "nvme" && !folder)',
+      tests=["arguments: a folder on NVMe that fills no auto of the file is missed once, and it is said what would take it"],
+      says=r"needs offload_optimizer_nvme_path")
+
+fault("evaluations that are off are told twice beside the best model",
+      "lib/hftrain/arguments/rules/interval_rules.cpp", 'save_strategy == "best" && !best_at_end(o) &&', 'save_strategy == "best" &&',
+      tests=["arguments: what will be no best model is told, and the run goes on, as the Trainer's does"],
+      says=r"writes no checkpoint")

@@ -103,7 +103,8 @@ class LaunchFlags {
       : outcome_(outcome), sharding_(outcome.arguments.parallel.sharding), problems_(problems) {}
 
   void run(bool configured) {
-    stage(configured);
+    configured_ = configured;
+    stage();
     offload("offload_optimizer", sharding_.offload_optimizer, sharding_.optimizer_path,
             "where optimizer state lives");
     offload("offload_param", sharding_.offload_parameters, sharding_.parameters_path,
@@ -114,9 +115,9 @@ class LaunchFlags {
   }
 
  private:
-  void stage(bool configured) {
+  void stage() {
     const Json given = unread(outcome_, "zero_stage");
-    if (given.is_null() && configured) return;
+    if (given.is_null() && configured_) return;
     const int64_t stage = given.is_null() ? kDefaultStage : std::stoll(text(given));
     const std::string origin =
         given.is_null() ? outcome_.origins.of("use_deepspeed") : outcome_.origins.of("zero_stage");
@@ -139,7 +140,7 @@ class LaunchFlags {
              problems_);
     if (named && device.value_or("none") != "nvme")
       note(flag + "_nvme_path", "nothing of it goes there: the device is " + device.value_or("none"));
-    if (text(where) == "nvme" && !folder)
+    if (text(where) == "nvme" && !folder && !configured_)  // a file was asked for it
       refuse(flag + "_device", flag + "_device nvme needs " + flag + "_nvme_path",
              "its files lie in that folder", "--" + flag + "_nvme_path FOLDER");
   }
@@ -200,6 +201,7 @@ class LaunchFlags {
   ParseOutcome& outcome_;
   ParallelOptions& sharding_;
   Diagnostics& problems_;
+  bool configured_ = false;
 };
 
 // DeepSpeed scales the loss of a run in fp16 by its own defaults, also without a section that says so.

@@ -103,8 +103,11 @@ class ZeroSection {
     if (where != "nvme") return;
     const std::string text = offload_text(key, "nvme_path");
     if (text == "none") {
+      const bool filled = keys_.is_auto(section + "/device");
       return file_.refuse(section, key.substr(1) + " on nvme needs nvme_path", "its files lie in that folder",
-                          "\"nvme_path\": \"/a/folder/on/nvme\"");
+                          filled ? "\"nvme_path\": \"auto\", which " + key.substr(1) +
+                                       "_nvme_path fills as it does the device's"
+                                 : "\"nvme_path\": \"/a/folder/on/nvme\"");
     }
     set(folder, text, path, "the folder of " + key.substr(1));
   }

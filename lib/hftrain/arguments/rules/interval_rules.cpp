@@ -134,7 +134,9 @@ const Rule kIntervalRules[] = {
      Severity::kWarning,
      {"save_strategy", "eval_strategy"},
      [](Outcome o) {
-       return o.arguments.saving.save_strategy == "best" && o.arguments.evaluation.eval_strategy == "no";
+       // Rule 12 tells it otherwise.
+       return o.arguments.saving.save_strategy == "best" && !best_at_end(o) &&
+              o.arguments.evaluation.eval_strategy == "no";
      },
      "save_strategy best writes no checkpoint, only the model of the end",
      "eval_strategy is no",
