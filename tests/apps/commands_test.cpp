@@ -196,6 +196,8 @@ TEST_CASE("words of a command line from Python are told what stands for them", "
     return run({word, "--do_train"}).err.find(instead) != std::string::npos;
   };
   CHECK(told("examples/run_ner.py", "`hftrain --task token-classification FLAGS`"));
+  CHECK(told("run_classification.py",
+             "`hftrain --task text-classification FLAGS`, with the flags of run_glue"));
   CHECK(told("own.py", "it takes the flags of the example scripts, and runs no Python"));
   CHECK(told("sft", "`hftrain --task sft FLAGS`"));
   CHECK(told("text-classification", "`hftrain --task text-classification FLAGS`"));

@@ -513,6 +513,28 @@ TEST_CASE("translation_xx_to_yy is a translation, whose languages hold where non
     CHECK(contains(mistakes({"--task", word}), "--task"));
 }
 
+TEST_CASE("words that people have for a task lead to it") {
+  CHECK(parse({"--task", "summarization_xsum"}).arguments.run.task == "summarization");
+  const std::pair<const char*, const char*> meant[] = {
+      {"ner", "did you mean token-classification?"},
+      {"glue", "did you mean text-classification?"},
+      {"qa", "did you mean question-answering?"},
+      {"squad", "did you mean question-answering?"},
+      {"run_clm", "did you mean clm?"},
+      {"causal-lm", "did you mean clm?"},
+      {"CAUSAL_LM", "did you mean clm?"},
+      {"SEQ_CLS", "did you mean text-classification?"},
+      {"text2text-generation", "did you mean seq2seq?"},
+      {"token_classification", "did you mean token-class"},
+      {"MRPC", "--task text-classification --task_name mrpc"},
+      {"summarization_", "did you mean summarization?"}};
+  for (const auto& [word, hint] : meant) {
+    INFO(word);
+    CHECK(contains(mistakes({"--task", word}), std::string("try: ") + hint));
+  }
+  CHECK(contains(mistakes({"--task", "dreaming"}), "hftrain explain task"));
+}
+
 TEST_CASE("an option of an optimizer that is given twice is told") {
   CHECK(contains(mistakes({"--optim", "sgd", "--optim_args", "momentum=0.9,momentum=0.5"}),
                  "'momentum' is given twice"));

@@ -218,7 +218,11 @@ TEST_CASE("flags of example scripts lead to what stands for them here, or to non
   CHECK(contains(mistakes({"--do_lower_case"}), "the tokenizer's files say it"));
   CHECK(contains(mistakes({"--train-ref-file", "a.json"}), "--whole_word_mask of --task mlm"));
   CHECK(contains(mistakes({"--plm_probability", "0.1"}), "it belongs to run_plm, which has no task here"));
-  CHECK(contains(mistakes({"--do_regression"}), "it belongs to run_classification"));
+  // Those of run_classification.
+  CHECK(contains(mistakes({"--do_regression"}), "labels with a point make a regression"));
+  CHECK(contains(mistakes({"--text_column_names", "sentence"}), "sentence1 and sentence2"));
+  CHECK(contains(mistakes({"--shuffle_seed", "3"}), "by --seed or --data_seed"));
+  CHECK(contains(mistakes({"--metric_name", "f1"}), "metrics are those of --task_name"));
   const NamedFile file("--config", "run.yaml", "context_column: x\n");
   CHECK(contains(file.mistakes(), "it belongs to run_seq2seq_qa"));
 }

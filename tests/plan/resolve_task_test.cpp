@@ -351,6 +351,8 @@ TEST_CASE("flags of another task are refused by name") {
   const Error classification = refused_flags(ClassificationCase({"--block_size", "32"}));
   CHECK(classification.code() == ExitCode::kUsage);
   CHECK(contains(classification.render(), "--task text-classification does not read --block_size"));
+  CHECK(contains(refused_flags(ClassificationCase({"--label_column_name", "kind"})).render(),
+                 "call the column of labels 'label'"));
 }
 
 TEST_CASE("the length that another task calls otherwise is named") {

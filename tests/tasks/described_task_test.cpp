@@ -211,6 +211,7 @@ TEST_CASE("a described task is one of the table, once, and takes nobody's name")
   refused("clm");
   refused("summarization");
   refused("translation_en_to_ro");
+  refused("summarization_xsum");
   CHECK_REFUSED(add_described_task(with(description, "/name", "null").dump(), "/lib/mine.so"),
                 "it is called 'null', and `--task null` stands for the flag's default");
   CHECK_REFUSED(add_described_task(with(description, "/max_length", 9).dump(), "/lib/other.so"),

@@ -28,7 +28,7 @@ class Derivation {
     folders_of_images();
     folder_of_pairs();
     data_of_glue();
-    languages_of_task();
+    words_of_task();
     evaluation();
     best_model();
     logging();
@@ -90,12 +90,14 @@ class Derivation {
     }
   }
 
-  // translation_xx_to_yy of finetune_trainer.py.
-  void languages_of_task() {
-    const auto languages = languages_of(arguments_.run.task.value_or(""));
-    if (!languages) return;
-    arguments_.run.task = "translation";
-    if (arguments_.data.data_dir) return;  // its files are what languages would name
+  // summarization_xsum and translation_xx_to_yy of finetune_trainer.py.
+  void words_of_task() {
+    const std::string word = arguments_.run.task.value_or("");
+    const std::string_view task = task_in(word);
+    if (task.empty()) return;
+    arguments_.run.task = task;
+    const auto languages = languages_of(word);
+    if (!languages || arguments_.data.data_dir) return;  // its files are what languages would name
     const auto take = [&](std::optional<std::string>& slot, const char* flag, const std::string& language) {
       if (slot) return;
       slot = language;

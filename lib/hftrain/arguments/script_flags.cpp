@@ -13,10 +13,24 @@ struct Advice {
 
 constexpr Advice kAdvices[] = {
     {"do_lower_case", "leave it out: the tokenizer's files say it"},
+    {"do_regression", "leave it out: labels with a point make a regression, others classes"},
     {"labels", "leave it out: labels are those of the data, whose column --label_column_name names"},
+    {"metric_name", "leave it out: metrics are those of --task_name, or of the kind of labels"},
     {"mlm", "--task mlm"},
+    {"remove_columns", "leave it out: the columns of texts and label alone are read"},
+    {"remove_splits", "leave it out: splits that nobody asks for are not read"},
+    {"shuffle_seed", "leave it out: every epoch has an order of its own, by --seed or --data_seed"},
+    {"shuffle_train_dataset",
+     "leave it out: every epoch has an order of its own; --max_train_samples takes the first rows"},
+    {"test_split_name", "leave it out: splits are those called train, validation and test"},
+    {"text_column_delimiter", "leave it out: two columns of text are a pair, and not joined"},
+    {"text_column_names",
+     "leave it out: texts are the columns of --task_name, or sentence1 and sentence2, or the first one or "
+     "two beside label"},
     {"train_ref_file", "leave it out: --whole_word_mask of --task mlm masks whole words"},
+    {"train_split_name", "leave it out: splits are those called train, validation and test"},
     {"validation_ref_file", "leave it out: --whole_word_mask of --task mlm masks whole words"},
+    {"validation_split_name", "leave it out: splits are those called train, validation and test"},
 };
 
 struct OfScript {
@@ -26,7 +40,6 @@ struct OfScript {
 constexpr OfScript kScripts[] = {
     {"answer_column", "run_seq2seq_qa"},
     {"context_column", "run_seq2seq_qa"},
-    {"do_regression", "run_classification"},
     {"fim_middle_token", "run_fim"},
     {"fim_prefix_token", "run_fim"},
     {"fim_rate", "run_fim"},
@@ -34,20 +47,10 @@ constexpr OfScript kScripts[] = {
     {"fim_suffix_token", "run_fim"},
     {"language", "run_xnli"},
     {"max_span_length", "run_plm"},
-    {"metric_name", "run_classification"},
     {"plm_probability", "run_plm"},
     {"question_column", "run_seq2seq_qa"},
-    {"remove_columns", "run_classification"},
-    {"remove_splits", "run_classification"},
-    {"shuffle_seed", "run_classification"},
-    {"shuffle_train_dataset", "run_classification"},
-    {"test_split_name", "run_classification"},
-    {"text_column_delimiter", "run_classification"},
-    {"text_column_names", "run_classification"},
     {"train_language", "run_xnli"},
-    {"train_split_name", "run_classification"},
     {"truncate_or_pad", "run_fim"},
-    {"validation_split_name", "run_classification"},
 };
 
 }  // namespace

@@ -106,9 +106,11 @@ Result<Json> to_choice(const Flag& flag, const Json& written) {
   if (std::holds_alternative<ValueError>(text)) return text;
   const std::string word = std::get<Json>(text).get<std::string>();
   if (const Choice* choice = flag.choice(word)) return Json(std::string(choice->word));
-  if (flag.name == "task" && languages_of(word)) return text;
+  const bool is_task = flag.name == "task";
+  if (is_task && !task_in(word).empty()) return text;
   const std::vector<std::string> all = words(flag.choices);
-  std::string hint = did_you_mean(nearest_names(to_lower(word), all), "");
+  std::string hint =
+      is_task ? hint_for_task(word, all) : did_you_mean(nearest_names(to_lower(word), all), "");
   return not_a(written, "one of " + join(all, ", "), std::move(hint));
 }
 

@@ -32,6 +32,8 @@ std::string instead_of(std::string_view flag, const tasks::TaskRow& task, bool t
       std::any_of(table.begin(), table.end(), [&](const tasks::TaskRow& row) { return limits(flag, row); });
   if (is_length && own != task.flags.end()) return "--" + std::string(*own) + " limits its samples";
   if (flag == "data_dir") return "--train_file FILE…, --validation_file and --test_file name its files";
+  if (flag == "label_column_name" && task.task == tasks::Task::kTextClassification)
+    return "leave it out, and call the column of labels 'label'";
   return task_was_named ? "leave it out" : readers_of(flag) + "; or leave it out";
 }
 

@@ -127,7 +127,7 @@ TaskRow row_described(const TaskDescription& task) {
 
 void refuse_taken_name(const std::string& name, const std::string& origin) {
   const bool is_default = name == "null";  // as everywhere
-  if (!is_default && !task_named(name) && !arguments::languages_of(name)) return;
+  if (!is_default && !task_named(name) && arguments::task_in(name).empty()) return;
   throw Error(ExitCode::kUsage, "the plug-in describes no task that can be trained")
       .where(origin)
       .why(is_default ? "it is called 'null', and `--task null` stands for the flag's default"

@@ -105,3 +105,23 @@ fault("a dataset_config_name beside a GLUE task's name takes its place",
       "lib/hftrain/arguments/derive.cpp", "    data.dataset_config_name = task;\n", "    if (!data.dataset_config_name) data.dataset_config_name = task;\n",
       tests=["arguments: a task of GLUE names its data where nothing else does"],
       says=r"mrpc")
+
+fault("words that people have for a task lead nowhere",
+      "lib/hftrain/arguments/task_words.cpp", "return did_you_mean(suggest_names(word, tasks, synonyms), \"\");", "return did_you_mean(suggest_names(word, tasks), \"\");",
+      tests=["arguments: words that people have for a task lead to it"],
+      says=r"did you mean token-classification")
+
+fault("a summarization that names its data is no task",
+      "lib/hftrain/arguments/task_words.cpp", "word.starts_with(kSummarization) && word.size()", "word.starts_with(kSummarization) && word.empty() && word.size()",
+      tests=["arguments: words that people have for a task lead to it"],
+      says=r"summarization_xsum")
+
+fault("run_classification is not told as run_glue's task",
+      "apps/hftrain/python_words.cpp", 'if (stem == "run_classification")', 'if (stem == "run_classify")',
+      tests=["apps: words of a command line from Python are told what stands for them"],
+      says=r"run_classification.py")
+
+fault("a column of labels is only left out",
+      "lib/hftrain/plan/task_flags.cpp", 'if (flag == "label_column_name" &&', 'if (flag == "label_column" &&',
+      tests=["plan: flags of another task are refused by name"],
+      says=r"call the column of labels")

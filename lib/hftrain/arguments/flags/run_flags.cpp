@@ -46,7 +46,9 @@ std::vector<Flag> run_flags() {
       {.name = "task",
        .slot = at<&Arguments::run, &RunArguments::task>,
        .help = "Kind of training.",
-       .note = "Unset: clm. translation_xx_to_yy is translation with these languages. With plugin also the "
+       .note = "Unset: clm. translation_xx_to_yy is translation with these languages, summarization_xsum is "
+               "summarization. With "
+               "plugin also the "
                "name of a task that it describes.",
        .choices = {{"clm"},
                    {"sft"},
