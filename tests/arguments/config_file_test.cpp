@@ -34,6 +34,75 @@ TEST_CASE("numbers of YAML may have an underscore between digits, and those of J
   CHECK(contains(mistakes({"--config", json.path}), "'1_000' is not a whole number"));
 }
 
+TEST_CASE("numbers of mappings in YAML may have an underscore between digits, too") {
+  const WrittenFile file(
+      "lr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 0.000_001}\n"
+      "deepspeed: {zero_optimization: {stage: 3, stage3_param_persistence_threshold: 500_000},\n"
+      "            gradient_accumulation_steps: 1_0}\n");
+  const Arguments arguments = parse({"--config", file.path}).arguments;
+  CHECK((*arguments.schedule.lr_scheduler_kwargs)["min_lr"] == 1e-6);
+  CHECK(arguments.batch.gradient_accumulation_steps == 10);
+  CHECK(*arguments.parallel.sharding.full_parameter_limit == 500'000);
+  const WrittenFile config("zero_optimization: {stage: 3, stage3_param_persistence_threshold: 500_000}\n",
+                           "ds.yaml");
+  CHECK(*sharding({"--deepspeed", config.path}).full_parameter_limit == 500'000);
+  const WrittenFile quoted(
+      "deepspeed: {zero_optimization: {stage: 2}, gradient_accumulation_steps: '1_0'}\n");
+  CHECK(contains(mistakes({"--config", quoted.path}), "'1_0' is not a whole number"));
+}
+
+TEST_CASE("on, off and words for no count without quotes in YAML alone") {
+  const WrittenFile file(
+      "bf16: on\nddp_find_unused_parameters: Off\neval_strategy: NO\nsave_strategy: false\n"
+      "include_num_input_tokens_seen: ON\nfsdp: off\nrun_name: off\n"
+      "accelerator_config: {split_batches: on}\nmixed_precision: No\n");
+  const ParseOutcome outcome = parse({"--config", file.path});
+  CHECK(outcome.arguments.precision.bf16);
+  CHECK(outcome.arguments.parallel.ddp_find_unused_parameters == false);
+  CHECK(outcome.arguments.evaluation.eval_strategy == "no");
+  CHECK(outcome.arguments.saving.save_strategy == "no");
+  CHECK(outcome.arguments.logging.include_num_input_tokens_seen == "all");
+  CHECK(outcome.arguments.logging.run_name == "off");
+  CHECK(outcome.arguments.parallel.accelerator_config->split_batches);
+  CHECK(outcome.unread.at("mixed_precision") == "no");
+  for (const char* text :
+       {"bf16: 'on'", "bf16: oN", "eval_strategy: 'NO'", "save_strategy: \"false\"", "eval_strategy: n",
+        "accelerator_config: {split_batches: 'on'}", "eval_strategy: yes"}) {
+    INFO(text);
+    CHECK_FALSE(mistakes({"--config", WrittenFile(std::string(text) + '\n').path}).empty());
+  }
+  for (const char* text :
+       {R"({"bf16": "on"})", R"({"eval_strategy": "false"})", R"({"eval_strategy": false})"}) {
+    INFO(text);
+    CHECK_FALSE(mistakes({"--config", WrittenFile(text, "run.json").path}).empty());
+  }
+  CHECK(contains(mistakes({"--bf16", "on"}), "try: true, yes, t, y, 1 or false, no, f, n, 0"));
+  CHECK(contains(mistakes({"--save_strategy", "No"}), "'No' is not one of no, steps"));
+}
+
+TEST_CASE("a mapping that import/ reads is printed with numbers and truth values as they stood") {
+  const WrittenFile file(
+      "deepspeed: {gradient_clipping: 1.0, zero_optimization: {overlap_comm: False, stage: 2, "
+      "reduce_bucket_size: '5'}}\n");
+  CHECK(contains(print_config(parse({"--config", file.path}), "minimal"),
+                 "deepspeed: {gradient_clipping: 1.0, zero_optimization: {overlap_comm: false, "
+                 "reduce_bucket_size: \"5\", stage: 2}}\n"));
+  const WrittenFile fsdp(
+      "fsdp: true\nfsdp_config: {version: 2, reshard_after_forward: false, min_num_params: 1e3}\n");
+  const ParseOutcome outcome = parse({"--config", fsdp.path});
+  const std::string printed = print_config(outcome, "minimal");
+  CHECK(contains(printed, "fsdp: true\n"));
+  CHECK(
+      contains(printed, "fsdp_config: {min_num_params: 1000.0, reshard_after_forward: false, version: 2}\n"));
+  const WrittenFile again(printed, "again.yaml");
+  const ParseOutcome second = parse_arguments(Words{"--config", again.path}, {});
+  CHECK(print_config(second, "minimal") == printed);
+  CHECK(arguments_json(second) == arguments_json(outcome));
+  const WrittenFile json(R"({"fsdp": true, "fsdp_config": {"min_num_params": 7, "xla": false}})", "run.json");
+  CHECK(contains(print_config(parse({"--config", json.path}), "minimal"),
+                 "fsdp_config: {min_num_params: 7, xla: false}\n"));
+}
+
 TEST_CASE("a flat file with the traps of YAML 1.1 gives the values that were meant") {
   const WrittenFile file(R"(model_type: gpt2
 config_overrides: n_layer=2,n_head=2

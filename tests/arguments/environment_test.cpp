@@ -133,6 +133,15 @@ TEST_CASE("a variable of a launch that an argument wins over is told, where the 
             .empty());
 }
 
+TEST_CASE("variables of a launch have the truth values of accelerate and the numbers of Python") {
+  const ParseOutcome outcome = parse({}, fsdp({{"ACCELERATE_USE_CPU", "on"},
+                                               {"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "1_0"},
+                                               {"FSDP_OFFLOAD_PARAMS", "on"}}));
+  CHECK(outcome.arguments.device.use_cpu);
+  CHECK(outcome.arguments.batch.gradient_accumulation_steps == 10);
+  CHECK(*outcome.arguments.parallel.sharding.offload_parameters == "cpu");
+}
+
 TEST_CASE("ACCELERATE_TORCH_DEVICE is the CPU, or every rank's own GPU") {
   CHECK(parse({}, fsdp({{"ACCELERATE_TORCH_DEVICE", "cpu"}})).arguments.device.use_cpu);
   CHECK_FALSE(parse({}, fsdp({{"ACCELERATE_TORCH_DEVICE", "cuda"}})).arguments.device.use_cpu);

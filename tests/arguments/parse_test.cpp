@@ -423,7 +423,7 @@ TEST_CASE("print_config needs no runnable configuration") {
                       {});
   CHECK(outcome.actions.print_config == "minimal");
   CHECK(print_config(outcome, "minimal") ==
-        "fp16: true\nbf16: true\nddp_backend: mpi\nfsdp: [\"true\"]\nhub_token: \"<HUB_TOKEN>\"\n");
+        "fp16: true\nbf16: true\nddp_backend: mpi\nfsdp: true\nhub_token: \"<HUB_TOKEN>\"\n");
   CHECK(contains(notes(outcome), "fp16 and bf16 exclude each other"));
   // Today's default, which the release of hf_compat had not.
   CHECK(contains(print_config(parse_arguments(Words{"--print_config", "minimal", "--hf_compat", "4.57.1",

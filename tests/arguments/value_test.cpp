@@ -25,7 +25,7 @@ bool fails(const char* flag, const Json& written) {
 TEST_CASE("booleans take the words of argparse in any letter case and no others") {
   for (const char* word : {"yes", "True", "t", "Y", "1", "TRUE"}) CHECK(value("fp16", word) == true);
   for (const char* word : {"no", "False", "F", "n", "0", "FALSE"}) CHECK(value("fp16", word) == false);
-  for (const char* word : {"maybe", "", "2", "truee", "-1"}) CHECK(fails("fp16", word));
+  for (const char* word : {"maybe", "", "2", "truee", "-1", "on", "OFF"}) CHECK(fails("fp16", word));
   CHECK(value("fp16", "maybe").get<std::string>() == "error: 'maybe' is not a truth value");
 }
 
@@ -59,18 +59,25 @@ TEST_CASE("ranges are checked at their edges") {
   CHECK(fails("ddp_timeout", "0"));
 }
 
-TEST_CASE("a bare no or NO is the word no where the flag has it") {
-  for (const Json& no : {Json("no"), Json("NO"), Json("No"), Json("false"), Json("off"), Json(false)}) {
-    CHECK(value("eval_strategy", no) == "no");
-    CHECK(value("include_num_input_tokens_seen", no) == "no");
-    CHECK(value("mixed_precision", no) == "no");
+TEST_CASE("false is the word no where the flag has it, and no other word is") {
+  for (const char* flag : {"eval_strategy", "include_num_input_tokens_seen", "mixed_precision"}) {
+    INFO(flag);
+    CHECK(value(flag, "no") == "no");
+    CHECK(value(flag, false) == "no");
+    CHECK(fails(flag, "off"));
   }
-  CHECK(value("include_num_input_tokens_seen", "true") == "all");
+  for (const char* word : {"NO", "No", "false", "n", "f", "true", "0"}) {
+    INFO(word);
+    CHECK(fails("eval_strategy", word));
+    CHECK(fails("mixed_precision", word));
+  }
+  // It takes a truth value beside its words.
+  CHECK(value("include_num_input_tokens_seen", "False") == "no");
+  CHECK(value("include_num_input_tokens_seen", "yes") == "all");
   CHECK(value("include_num_input_tokens_seen", true) == "all");
+  CHECK(value("fsdp", "yes") == Json({"true"}));
   const ParseOutcome bare = parse({"--include_num_input_tokens_seen", "--max_steps", "3"});
   CHECK(bare.arguments.logging.include_num_input_tokens_seen == "all");
-  CHECK(fails("eval_strategy", "true"));
-  CHECK(fails("eval_strategy", "0"));
   CHECK(value("zero_stage", "0") == "0");
 }
 

@@ -47,6 +47,19 @@ TEST_CASE("a search is read with its defaults", "[search]") {
           .greater_is_better);
 }
 
+TEST_CASE("numbers and truth values of a search are those of YAML", "[search]") {
+  const Specification read = read_specification(
+      "space:\n  learning_rate: {low: 0.000_1, high: 0.001, log: on}\n  max_steps: {choices: [1_0]}\n"
+      "  bf16: {choices: [on, off]}\n",
+      "x");
+  for (const Parameter& parameter : read.space) {
+    if (parameter.flag == "learning_rate") CHECK((parameter.low == 1e-4 && parameter.log));
+    if (parameter.flag == "max_steps") CHECK(parameter.choices == std::vector<Json>{10});
+    if (parameter.flag == "bf16") CHECK(parameter.choices == std::vector<Json>{true, false});
+  }
+  CHECK(read.space.size() == 3);
+}
+
 TEST_CASE("a metric is named as for metric_for_best_model: eval_ may be left out", "[search]") {
   const auto metric = [](const std::string& written) {
     return read_specification("{space: {seed: {choices: [1]}}, metric: " + written + "}", "x").metric;

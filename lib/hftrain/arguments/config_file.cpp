@@ -6,7 +6,6 @@
 #include "hftrain/arguments/import/accelerate.h"
 #include "hftrain/arguments/import/deepspeed_keys.h"
 #include "hftrain/arguments/suggestions.h"
-#include "hftrain/arguments/value.h"
 #include "hftrain/arguments/yaml_values.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -62,7 +61,7 @@ class ConfigFileReader {
     }
     if (!is_json(path_)) {
       for (RawArgument& each : file_.raw)
-        each.written = with_plain_numbers(*each.flag, std::move(each.written));
+        each.written = meant_in_yaml(*each.flag, std::move(each.written), each.plain);
     }
     return std::move(file_);
   }
@@ -90,7 +89,9 @@ class ConfigFileReader {
 
   void read_accelerate(const YAML::Node& root) {
     Section section{.values = {}, .places = {}, .origin = path_};
-    section.values = values_.value(root, "", section.places);
+    PlainParts plain;
+    section.values = values_.value(root, "", section.places, plain);
+    if (!is_json(path_)) section.values = parts_meant_in_yaml(std::move(section.values), plain);
     file_.raw = accelerate_flags(section, problems_, file_.notes);
   }
 
@@ -137,7 +138,7 @@ class ConfigFileReader {
                     .origin = place_of(value),
                     .layer = layer_,
                     .places = {}};
-    raw.written = values_.value(value, "", raw.places);
+    raw.written = values_.value(value, "", raw.places, raw.plain);
     if (match.negated) {
       return problem("'" + name + "' is a flag of the command line only", position, "",
                      std::string(match.flag->name) + ": false");

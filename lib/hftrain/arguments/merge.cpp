@@ -142,7 +142,7 @@ class Merger {
     check_support(flag, winner);
     const std::string name = flag.pattern ? own_name(*winner.raw) : std::string(flag.name);
     record_origin(flag, name, winner);
-    if (flag.imported) outcome_.places[name] = winner.raw->places;
+    if (flag.imported) remember_parts(name, winner, candidates);
     if (winner.old != nullptr && winner.old->kept && !winner.neutral)
       keep(std::string(winner.raw->flag->name), winner);
     if (flag.slot.set == nullptr) {
@@ -151,6 +151,14 @@ class Merger {
     }
     flag.slot.set(outcome_.arguments, winner.value);
     if (flag.slot.type == Type::kMapping) outcome_.mappings[name] = winner.value;
+  }
+
+  // What is joined may come from several files.
+  void remember_parts(const std::string& name, const Candidate& winner,
+                      const std::vector<Candidate>& candidates) {
+    outcome_.places[name] = winner.raw->places;
+    for (const Candidate& each : candidates)
+      outcome_.plain[name].insert(each.raw->plain.begin(), each.raw->plain.end());
   }
 
   void keep(const std::string& old_name, const Candidate& winner) {

@@ -63,6 +63,7 @@ struct ParseOutcome {
   std::map<std::string, Json> mappings;
   // Of the parts of mappings in configuration files: flag -> JSON pointer -> file:line:column.
   std::map<std::string, std::map<std::string, std::string>> places;
+  std::map<std::string, std::set<std::string>> plain;  // the same of those that stand without quotes
 };
 
 // Every mistake of the arguments (kUsage), and what could be read beside them: who has to be told of them may

@@ -20,6 +20,15 @@ struct Entry {
   Json value;
 };
 
+// As people write it: a list that is a truth value alone, and numbers of a mapping that import/ reads.
+Json as_people_write(const ParseOutcome& outcome, const Flag& flag, const std::string& name, Json value) {
+  const bool one = flag.imported && value.is_array() && value.size() == 1 && flag.choice("true") != nullptr;
+  if (one && (value[0] == "true" || value[0] == "false")) return value[0] == "true";
+  const auto plain = outcome.plain.find(name);
+  const bool mapping = plain != outcome.plain.end() && value.is_object();
+  return mapping ? typed_parts(std::move(value), plain->second) : value;
+}
+
 Json typed_value(const ParseOutcome& outcome, const Flag& flag) {
   Json value = flag.slot.get(outcome.arguments);
   const auto given = outcome.mappings.find(std::string(flag.name));
@@ -65,7 +74,8 @@ std::vector<Entry> entries_of(const ParseOutcome& outcome, const Flag& flag) {
   for (auto given = outcome.unread.lower_bound(std::string(name));
        given != outcome.unread.end() && given->first.starts_with(name); ++given) {
     if (flag_table().find(given->first).flag != &flag) continue;
-    entries.push_back({given->first, shown(flag, given->second)});
+    entries.push_back(
+        {given->first, shown(flag, as_people_write(outcome, flag, given->first, given->second))});
   }
   return entries;
 }

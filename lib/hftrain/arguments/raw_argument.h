@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hftrain/arguments/flag.h"
+#include "hftrain/arguments/yaml_meaning.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 
@@ -31,6 +32,7 @@ struct RawArgument {
   std::string origin;  // "--flag", "file:line:column" or "environment NAME"
   int layer = kCommandLineLayer;
   std::map<std::string, std::string> places;  // of the parts of a mapping: JSON pointer -> file:line:column
+  PlainParts plain = {};                      // of a configuration file
 };
 
 // The place for a message: a file position as it is, "command line" for a flag.

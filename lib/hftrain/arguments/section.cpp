@@ -29,7 +29,9 @@ std::optional<Section> read(const std::string& text, const std::string& origin, 
                         .hint = "keys with values: {\"key\": value} in JSON, key: value in YAML"});
     return std::nullopt;
   }
-  section.values = reader.value(root, "", section.places);
+  PlainParts plain;
+  section.values = reader.value(root, "", section.places, plain);
+  if (!json) section.values = parts_meant_in_yaml(std::move(section.values), plain);
   return section;
 }
 

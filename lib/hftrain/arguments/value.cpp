@@ -19,8 +19,8 @@
 namespace hftrain::arguments {
 namespace {
 
-constexpr std::array kTrueWords = {"true", "yes", "t", "y", "1", "on"};
-constexpr std::array kFalseWords = {"false", "no", "f", "n", "0", "off"};
+constexpr std::array kTrueWords = {"true", "yes", "t", "y", "1"};
+constexpr std::array kFalseWords = {"false", "no", "f", "n", "0"};
 
 std::string shown(const Json& written) {
   return written.is_string() ? '\'' + written.get<std::string>() + '\'' : written.dump();
@@ -88,14 +88,17 @@ std::vector<std::string> words(const std::vector<Choice>& choices) {
   return result;
 }
 
-// YAML 1.1 makes false of a bare `no` and true of `yes`; flags that have the word get it back.
+// YAML 1.1 makes false of a bare `no` and true of `yes`; flags that have the word get it back. Words for a truth value count
+// where a flag takes one beside its own.
 Json word_for_bool(const Flag& flag, const Json& written) {
   const std::optional<bool> truth = written.is_structured() ? std::nullopt : as_bool(written);
   if (!truth || (written.is_string() && flag.choice(written.get<std::string>()) != nullptr)) return written;
+  const bool all = flag.choice("all") != nullptr && flag.slot.type == Type::kText;
+  if (!written.is_boolean() && !all && flag.choice("true") == nullptr) return written;
   const bool numeric = !written.is_boolean() &&
                        as_number<double>(written.is_string() ? written.get<std::string>() : written.dump());
   if (!numeric && !*truth && flag.choice("no") != nullptr) return "no";
-  if (!numeric && *truth && flag.choice("all") != nullptr && flag.slot.type == Type::kText) return "all";
+  if (!numeric && *truth && all) return "all";
   const char* word = *truth ? "true" : "false";
   if (flag.choice(word) != nullptr) return word;
   return written;
@@ -212,29 +215,6 @@ Result<Json> key_value(const Key& key, const Json& written, const std::string& p
   return not_a(written, "one of " + join({key.words.begin(), key.words.end()}, ", "));
 }
 
-std::string plain_number(const std::string& text) {
-  const auto is_digit = [&](size_t at) {
-    return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
-  };
-  std::string plain;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const bool separates = text[at] == '_' && at > 0 && is_digit(at - 1) && is_digit(at + 1);
-    if (!separates) plain += text[at];
-  }
-  return as_number<double>(trim(plain)) ? plain : text;
-}
-
-Json plain_numbers(Type type, std::span<const Key> keys, Json written) {
-  if ((type == Type::kInt || type == Type::kFloat) && written.is_string())
-    return plain_number(written.get_ref<const std::string&>());
-  if (type != Type::kMapping || !written.is_object()) return written;
-  for (const Key& key : keys) {
-    const auto found = written.find(std::string(key.name));
-    if (found != written.end()) *found = plain_numbers(key.type, key.keys, std::move(*found));
-  }
-  return written;
-}
-
 Json empty_value(const Flag& flag) {
   return flag.slot.type == Type::kList && !flag.slot.optional ? Json::array() : Json(nullptr);
 }
@@ -252,8 +232,9 @@ bool means_unset(const Flag& flag, const Json& written) {
 // Whether YAML, of any version, could read the text as something else.
 bool needs_quotes(const std::string& text) {
   if (text.empty() || text.front() == ' ' || text.back() == ' ') return true;
-  if (as_bool(text) || as_number<double>(text) || text == "null" || text == "~" || text == "Null" ||
-      text == "NULL")
+  const std::string lower = to_lower(text);
+  if (as_bool(text) || lower == "on" || lower == "off") return true;
+  if (as_number<double>(text) || text == "null" || text == "~" || text == "Null" || text == "NULL")
     return true;
   if (std::string_view("-?:,[]{}#&*!|>'\"%@`=<~.+0123456789").find(text.front()) != std::string_view::npos) {
     const bool path = text.front() == '.' || std::isdigit(static_cast<unsigned char>(text.front()));
@@ -391,6 +372,12 @@ Result<Json> convert(const Flag& flag, const Json& written, const std::string& h
   return text;
 }
 
+Json truth_of_launchers(Json written) {
+  const std::string word = written.is_string() ? to_lower(written.get<std::string>()) : "";
+  if (word == "on" || word == "off") return word == "on";
+  return written;
+}
+
 Json undisguised(const Json& written) {
   constexpr double kLargest = 9e18;
   if (!written.is_string()) return as_whole(written);
@@ -403,8 +390,21 @@ Json undisguised(const Json& written) {
                                                                  : written;
 }
 
+std::string plain_number(const std::string& text) {
+  const auto is_digit = [&](size_t at) {
+    return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+  };
+  std::string plain;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const bool separates = text[at] == '_' && at > 0 && is_digit(at - 1) && is_digit(at + 1);
+    if (!separates) plain += text[at];
+  }
+  return as_number<double>(trim(plain)) ? plain : text;
+}
+
 Json with_plain_numbers(const Flag& flag, Json written) {
-  return plain_numbers(flag.slot.type, flag.keys, std::move(written));
+  const bool number = flag.slot.type == Type::kInt || flag.slot.type == Type::kFloat;
+  return number && written.is_string() ? Json(plain_number(written.get_ref<const std::string&>())) : written;
 }
 
 Json neutral_value(Type type, std::string_view text) {

@@ -29,11 +29,16 @@ Result<Json> convert(const Flag& flag, const Json& written, const std::string& h
 // A mapping against its keys. Keys that start with "_" are comments and are dropped.
 Result<Json> convert_mapping(std::span<const Key> keys, const Json& written, const std::string& pointer = "");
 
+// A written truth value of accelerate or DeepSpeed, which have on and off beside the words of flags.
+Json truth_of_launchers(Json written);
+
 // Of a whole number in disguise (5e8, 200000000.0, as a number or its text) that number; anything else as it was written.
 Json undisguised(const Json& written);
 
-// What a person wrote for a flag, its numbers without the underscores between digits that Python and YAML take: 20_000. JSON has
-// none.
+// Of a number its text without the underscores between digits that Python and YAML take, and JSON does not: 20_000. Any other
+// text as it is.
+std::string plain_number(const std::string& text);
+// What a person wrote for a flag, as a number without them where it takes one.
 Json with_plain_numbers(const Flag& flag, Json written);
 
 // A default written as text in a row.

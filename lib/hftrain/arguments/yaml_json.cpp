@@ -8,15 +8,17 @@
 namespace hftrain::arguments {
 
 Json yaml_as_json(const std::string& text, const std::string& name, ExitCode code,
-                  std::map<std::string, std::string>* places) {
+                  std::map<std::string, std::string>* places, PlainParts* plain) {
   Diagnostics problems;
   YamlValues values(name, problems);
   std::map<std::string, std::string> found;
+  PlainParts unquoted;
   const YAML::Node node = values.document(text, false);
   Json json;
-  if (problems.empty() && node.IsDefined()) json = values.value(node, "", found);
+  if (problems.empty() && node.IsDefined()) json = values.value(node, "", found, unquoted);
   if (!problems.empty()) throw Error(code, problems);
   if (places != nullptr) *places = std::move(found);
+  if (plain != nullptr) *plain = std::move(unquoted);
   return json;
 }
 

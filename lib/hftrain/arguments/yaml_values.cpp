@@ -83,7 +83,7 @@ std::string YamlValues::text_of(const YAML::Node& scalar) {
 }
 
 Json YamlValues::value(const YAML::Node& node, const std::string& pointer,
-                       std::map<std::string, std::string>& places, int depth) {
+                       std::map<std::string, std::string>& places, PlainParts& plain, int depth) {
   if (depth > kDeepest || ++values_ > kLargest) {
     if (!std::exchange(too_large_, true))  // the rest of it would be told of once for every level
       problem("the configuration is nested too deeply or refers to itself", place_of(node),
@@ -96,10 +96,11 @@ Json YamlValues::value(const YAML::Node& node, const std::string& pointer,
   if (node.IsSequence()) {
     Json list = Json::array();
     for (size_t i = 0; i < node.size(); ++i) {
-      list.push_back(value(node[i], pointer + '/' + std::to_string(i), places, depth + 1));
+      list.push_back(value(node[i], pointer + '/' + std::to_string(i), places, plain, depth + 1));
     }
     return list;
   }
+  if (node.IsScalar() && node.Tag() == "?") plain.insert(pointer);
   if (!node.IsMap()) return node.IsScalar() ? Json(text_of(node)) : Json(nullptr);
   Json mapping = Json::object();
   std::map<std::string, YAML::Mark> seen;
@@ -109,7 +110,7 @@ Json YamlValues::value(const YAML::Node& node, const std::string& pointer,
     if (!fresh)
       problem("key '" + key + "' is given twice", place_of(item.first),
               first_of_two(first->second, item.first), "keep one of the two");
-    mapping[key] = value(item.second, pointer + '/' + key, places, depth + 1);
+    mapping[key] = value(item.second, pointer + '/' + key, places, plain, depth + 1);
   }
   return mapping;
 }

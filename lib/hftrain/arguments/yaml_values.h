@@ -20,9 +20,9 @@ class YamlValues {
 
   // The one document of `text`; undefined after a mistake. JSON is made YAML by json_text.h.
   YAML::Node document(std::string text, bool json);
-  // The value below `pointer`; its places are added to `places`.
+  // The value below `pointer`; its places are added to `places`, and what stands without quotes to `plain`.
   Json value(const YAML::Node& node, const std::string& pointer, std::map<std::string, std::string>& places,
-             int depth = 0);
+             PlainParts& plain, int depth = 0);
   // Of a scalar. Escapes of YAML can make bytes that are no text of what is: that is a mistake.
   std::string text_of(const YAML::Node& scalar);
   std::string place_of(const YAML::Node& node) const { return place_at(node.Mark()); }

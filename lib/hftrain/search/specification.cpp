@@ -99,8 +99,8 @@ class Reader {
   std::optional<bool> truth(const Json& mapping, const std::string& key, const std::string& pointer) {
     if (!mapping.contains(key)) return std::nullopt;
     const std::string word = mapping[key].is_string() ? to_lower(mapping[key].get<std::string>()) : "";
-    if (word == "true" || word == "yes" || word == "on") return true;
-    if (word == "false" || word == "no" || word == "off") return false;
+    if (word == "true" || word == "yes") return true;
+    if (word == "false" || word == "no") return false;
     wrong(pointer + '/' + key, "'" + word_of(mapping[key]) + "' is neither true nor false",
           "a truth value stands here", key + ": true");
     return std::nullopt;
@@ -388,7 +388,9 @@ Json Specification::identity() const {
 
 Specification read_specification(const std::string& text, const std::string& name) {
   std::map<std::string, std::string> places;
-  const Json written = arguments::yaml_as_json(text, name, ExitCode::kUsage, &places);
+  arguments::PlainParts plain;
+  const Json as_it_stands = arguments::yaml_as_json(text, name, ExitCode::kUsage, &places, &plain);
+  const Json written = arguments::parts_meant_in_yaml(as_it_stands, plain);
   Reader reader(name, std::move(places));
   Specification specification;
   if (!written.is_object()) {

@@ -494,3 +494,44 @@ fault("evaluations that are off are told twice beside the best model",
       "lib/hftrain/arguments/rules/interval_rules.cpp", 'save_strategy == "best" && !best_at_end(o) &&', 'save_strategy == "best" &&',
       tests=["arguments: what will be no best model is told, and the run goes on, as the Trainer's does"],
       says=r"writes no checkpoint")
+
+fault("on and off are truth values of flags wherever they stand",
+      "lib/hftrain/arguments/value.cpp", '"true", "yes", "t", "y", "1"}', '"true", "yes", "t", "y", "1", "on"}',
+      tests=["arguments: booleans take the words of argparse in any letter case and no others",
+             "arguments: on, off and words for no count without quotes in YAML alone"],
+      says=r'"on"|bf16')
+
+fault("a word for false is the no of a flag wherever it stands",
+      "lib/hftrain/arguments/value.cpp", 'if (!written.is_boolean() && !all && flag.choice("true") == nullptr) return written;', "",
+      tests=["arguments: false is the word no where the flag has it, and no other word is"],
+      says=r'fails\("eval_strategy", word\)')
+
+fault("words of a YAML file are texts, quoted or not",
+      "lib/hftrain/arguments/yaml_meaning.cpp", "if (truth && (chooses || flag.slot.type == Type::kBool)) return *truth;", "",
+      tests=["arguments: on, off and words for no count without quotes in YAML alone"],
+      says=r"is not a truth value|is not one of")
+
+fault("numbers of mappings keep the underscores of YAML",
+      "lib/hftrain/arguments/yaml_meaning.cpp", "    return plain_number(text);\n", "    return text;\n",
+      tests=["arguments: numbers of mappings in YAML may have an underscore between digits, too"],
+      says=r"is not a (whole )?number")
+
+fault("quoted numbers of mappings lose their underscores",
+      "lib/hftrain/arguments/yaml_meaning.cpp", "if (value.is_string() && plain.contains(pointer)) return change", "if (value.is_string()) return change",
+      tests=["arguments: numbers of mappings in YAML may have an underscore between digits, too"],
+      says=r"is not a whole number")
+
+fault("numbers and truth values of a DeepSpeed mapping are printed as texts",
+      "lib/hftrain/arguments/print_config.cpp", "return mapping ? typed_parts(std::move(value), plain->second) : value;", "return mapping ? value : value;",
+      tests=["arguments: a mapping that import/ reads is printed with numbers and truth values as they stood"],
+      says=r"gradient_clipping: 1.0")
+
+fault("variables of a launch have the truth values of flags alone",
+      "lib/hftrain/arguments/import/environment.cpp", "if (flag.slot.type == Type::kBool) return truth_of_launchers(value);", "",
+      tests=["arguments: variables of a launch have the truth values of accelerate and the numbers of Python"],
+      says=r"is not a truth value")
+
+fault("numbers of a search keep the underscores of YAML",
+      "lib/hftrain/search/specification.cpp", "arguments::parts_meant_in_yaml(as_it_stands, plain);", "as_it_stands;",
+      tests=["search: numbers and truth values of a search are those of YAML"],
+      says=r"is no number|0.000_1")

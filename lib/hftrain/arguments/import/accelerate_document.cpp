@@ -98,7 +98,7 @@ void AccelerateDocument::add(const std::string& flag, const std::string& spellin
                              const std::string& origin) {
   raw_.push_back({.flag = flag_table().find(flag).flag,
                   .spelling = spelling,
-                  .written = std::move(written),
+                  .written = meant_in_yaml(*flag_table().find(flag).flag, std::move(written), {""}),
                   .origin = origin,
                   .layer = kAccelerateLayer,
                   .places = {}});

@@ -175,6 +175,11 @@ class EnvironmentReader {
          "there is no such level");
   }
 
+  static Json meant(const Flag& flag, const std::string& value) {
+    if (flag.slot.type == Type::kBool) return truth_of_launchers(value);
+    return with_plain_numbers(flag, flag.name.starts_with("dynamo_") ? to_lower(value) : value);
+  }
+
   void add(const std::string& name, const std::string& flag, const std::string& value) {
     if (!value.empty()) add_as(name, flag, value);
   }
@@ -182,7 +187,7 @@ class EnvironmentReader {
   void add_as(const std::string& name, const std::string& flag, const std::string& value) {
     raw_.push_back({.flag = &flag_table().named(flag),
                     .spelling = name,
-                    .written = value,
+                    .written = meant(flag_table().named(flag), value),
                     .origin = std::string(kEnvironmentOrigin) + name,
                     .layer = kEnvironmentLayer,
                     .places = {}});
@@ -192,8 +197,7 @@ class EnvironmentReader {
   void of_launch(const Variable& variable) {
     const std::string value = text(variable.name);
     if (says_nothing(value) || repeats_default(variable)) return;
-    const bool lower = std::string_view(variable.flag).starts_with("dynamo_");
-    add(variable.name, variable.flag, lower ? to_lower(value) : value);
+    add(variable.name, variable.flag, value);
   }
 
   void launch() {
@@ -291,9 +295,7 @@ class EnvironmentReader {
 
   bool repeats_default(const Variable& variable) const {
     const Flag& flag = flag_table().named(variable.flag);
-    const std::string value = text(variable.name);
-    const Result<Json> converted =
-        convert(flag, flag.name.starts_with("dynamo_") ? to_lower(value) : value, text("HOME"));
+    const Result<Json> converted = convert(flag, meant(flag, text(variable.name)), text("HOME"));
     const Json* same = std::get_if<Json>(&converted);
     return same != nullptr && *same == flag.default_value();
   }

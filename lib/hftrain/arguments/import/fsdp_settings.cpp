@@ -130,7 +130,8 @@ void FsdpReader::set(Sourced<T>& field, T value) {
 
 std::optional<Json> FsdpReader::converted(Type type, const Range& range) const {
   const Key key{.name = "value", .type = type, .range = range};
-  const Json written = type == Type::kInt ? undisguised(*written_) : *written_;
+  Json written = type == Type::kInt ? undisguised(*written_) : *written_;
+  if (type == Type::kBool) written = truth_of_launchers(std::move(written));
   Result<Json> value = convert_mapping({&key, 1}, {{"value", written}});
   if (std::holds_alternative<ValueError>(value)) return std::nullopt;
   return std::get<Json>(value)["value"];

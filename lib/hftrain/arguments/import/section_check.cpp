@@ -27,6 +27,7 @@ Result<Json> typed(const SectionKey& key, const Json& written) {
   }
   const Key row[] = {{.name = "value", .type = key.type, .words = key.words, .range = key.range}};
   Json value = key.type == Type::kInt ? undisguised(written) : written;
+  if (key.type == Type::kBool) value = truth_of_launchers(std::move(value));
   if (key.any_case && value.is_string()) value = to_lower(value.get<std::string>());
   Result<Json> converted = convert_mapping(row, Json{{"value", value}});
   if (auto* error = std::get_if<ValueError>(&converted)) {
