@@ -157,6 +157,57 @@ TEST_CASE("what is not implemented is refused by name") {
                  "cross attention"));
 }
 
+TEST_CASE("an attention that sees other tokens than its family's is refused") {
+  const auto error = [](const char* model_type, Head head, const Json& value) {
+    return error_of_head({{"model_type", model_type}, {"is_causal", value}}, head).render();
+  };
+  const std::string one_value = "an encoder and a decoder that attend alike are not implemented";
+  for (const char* encoder : {"bert", "roberta", "distilbert"}) {
+    CHECK(contains(error(encoder, Head::kMaskedLm, true), "is_causal is true"));
+    CHECK(contains(error(encoder, Head::kMaskedLm, false), "no error"));
+  }
+  CHECK(contains(error("vit", Head::kImageClassification, true), "is_causal is true"));
+  CHECK(contains(error("vit", Head::kImageClassification, Json()), "no error"));
+  for (const char* both : {"t5", "bart"}) {
+    for (const Json& value : {Json(true), Json(false), Json()})
+      CHECK(contains(error(both, Head::kSeq2SeqLm, value), one_value));
+  }
+  CHECK(contains(error("gpt2", Head::kCausalLm, Json()), "is_causal is null"));
+}
+
+TEST_CASE("keys that make another model of any folder are refused") {
+  for (const char* model_type : {"gpt2", "llama"}) {
+    Json config = {{"model_type", model_type}};
+    config["quantization_config"] = {{"quant_method", "gptq"}, {"bits", 4}};
+    const Error error = error_of(config);
+    CHECK(error.code() == ExitCode::kData);
+    CHECK(contains(error.render(), "quantised weights are not implemented"));
+    CHECK(contains(error.render(), "take the key out"));
+    for (const Json& nothing : {Json(), Json::object()}) {
+      config["quantization_config"] = nothing;
+      CHECK_NOTHROW(Architecture::from_config(config, "c"));
+    }
+    config["per_layer_config"] = {{"0", {{"skip", {"mlp"}}}}};
+    CHECK(contains(error_of(config).render(), "per_layer_config"));
+    config.erase("per_layer_config");
+    config["transformers_weights"] = "other.safetensors";
+    CHECK(contains(error_of(config).render(), "transformers_weights"));
+  }
+}
+
+TEST_CASE("a config may leave the bias of a head of tokens out") {
+  Json config = tiny_llama();
+  const auto last = [&] {
+    return Architecture::from_config(config, "c", Head::kTokenClassification)
+        ->parameters()
+        .parameters.back()
+        .name;
+  };
+  CHECK(last() == "score.bias");
+  config["token_classification_bias"] = false;
+  CHECK(last() == "score.weight");
+}
+
 TEST_CASE("sizes beyond all memory are refused before anything is made of them") {
   for (const char* layers : {"10001", "4611686018427387904", "18446744073709551615"}) {
     const Error error = error_of("gpt2", std::string("n_layer=") + layers);

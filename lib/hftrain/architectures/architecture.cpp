@@ -79,6 +79,31 @@ void normalise_common(const ConfigSchema& schema, const HeadSpec& head, Json& co
   config["transformers_version"] = kTransformersVersion;
 }
 
+// A key of any family that makes another model of a folder in transformers 5.17.
+struct OtherModel {
+  const char *key, *what, *hint;
+};
+constexpr OtherModel kOtherModels[] = {
+    {"quantization_config", "quantised weights are not implemented",
+     "a folder with the weights before they were quantised, or after they were dequantised; where they are "
+     "floats "
+     "already, take the key out of the config"},
+    {"per_layer_config", "blocks that differ from one another are not implemented",
+     "change the config, or choose another model"},
+    {"transformers_weights", "weights of another name than model.safetensors are not read",
+     "call the file model.safetensors, and take the key out of the config"},
+};
+
+void refuse_other_models(const Json& config, const std::string& origin) {
+  for (const OtherModel& other : kOtherModels) {
+    if (config.value(other.key, Json()).empty()) continue;
+    throw Error(ExitCode::kData, other.what)
+        .where(origin)
+        .why(std::string("the config has the key ") + other.key)
+        .hint(other.hint);
+  }
+}
+
 const HeadSpec& head_in(const ConfigSchema& schema, Head wanted, const std::string& origin) {
   if (const HeadSpec* head = schema.find(wanted)) return *head;
   std::vector<std::string> words, others;
@@ -97,6 +122,7 @@ std::shared_ptr<const Architecture> build(const ConfigSchema& schema, const Json
                                           const std::string& origin, Head wanted,
                                           const std::optional<AdapterSpec>& adapter) {
   const HeadSpec& head = head_in(schema, wanted, origin);
+  refuse_other_models(config, origin);
   Json complete = complete_config(schema, config, origin);
   normalise_common(schema, head, complete);
   if (schema.has_rope) normalise_rope(complete);

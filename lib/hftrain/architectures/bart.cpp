@@ -79,6 +79,7 @@ BartConfig read_bart(const Json& json, const std::string& origin) {
   config.scale_embedding = values.get<bool>("scale_embedding");
   if (values.get<bool>("is_decoder"))
     values.refuse("a decoder of BART alone is not implemented", "is_decoder is true");
+  values.require_no_is_causal();
   if (!values.get<bool>("tie_word_embeddings"))
     values.refuse("BART with embeddings of its own in each stack is not implemented",
                   "tie_word_embeddings is false; published models tie them");

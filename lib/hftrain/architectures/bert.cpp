@@ -51,6 +51,7 @@ void refuse_other_kinds(const FamilyConfig& given, ConfigValues& values) {
                   "its attention would look at earlier tokens alone");
   if (values.get<bool>("add_cross_attention"))
     values.refuse("add_cross_attention is not implemented", "there is no decoder that it would attend for");
+  values.require_bidirectional();
   const Json positions = given.json.value("position_embedding_type", Json());
   if (!positions.is_null() && positions != "absolute")
     values.refuse("position_embedding_type must be \"absolute\"",

@@ -13,6 +13,10 @@ std::string number_text(double value) {
   return Json(value).dump();
 }
 
+std::string text_of(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace
 
 int64_t ConfigValues::positive(const char* key, int64_t most) {
@@ -63,8 +67,21 @@ void ConfigValues::require_multiple(const char* key, int64_t value, const char* 
 }
 
 void ConfigValues::require_causal() {
-  if (config_.value("is_causal", Json()) == false)
-    refuse("attention in both directions is not implemented for this family", "is_causal is false");
+  if (config_.value("is_causal", Json(true)) == true) return;
+  refuse("attention in both directions is not implemented for this family",
+         "is_causal is " + text_of(config_.at("is_causal")));
+}
+
+void ConfigValues::require_bidirectional() {
+  const Json value = config_.value("is_causal", Json());
+  if (value.is_null() || value == false) return;
+  refuse("causal attention is not implemented for this family", "is_causal is " + text_of(value));
+}
+
+void ConfigValues::require_no_is_causal() {
+  if (!config_.contains("is_causal")) return;
+  refuse("an encoder and a decoder that attend alike are not implemented",
+         "is_causal is " + text_of(config_.at("is_causal")) + ", and would be that of both");
 }
 
 void ConfigValues::refuse(const std::string& what, const std::string& why) {

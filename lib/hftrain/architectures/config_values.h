@@ -41,8 +41,10 @@ class ConfigValues {
   // One of the activations that models/ implements.
   std::string activation(const char* key);
   void refuse(const std::string& what, const std::string& why = "");
-  // Decoders whose config says is_causal false attend in both directions in transformers.
-  void require_causal();
+  // transformers hands is_causal of a config to every attention of a model, which then sees what its family's does not.
+  void require_causal();         // decoders
+  void require_bidirectional();  // encoders
+  void require_no_is_causal();   // an encoder with a decoder: one value cannot be that of both
   void require_multiple(const char* key, int64_t value, const char* of_key, int64_t of);
   void finish();
 

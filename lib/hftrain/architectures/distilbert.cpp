@@ -80,6 +80,7 @@ EncoderConfig read_distilbert_config(const FamilyConfig& given) {
   config.tie_word_embeddings = values.get<bool>("tie_word_embeddings");
   config.head = read_distilbert_head(given.head.head, values, config);
   values.require_multiple("dim", config.hidden_size, "n_heads", config.heads);
+  values.require_bidirectional();
   values.finish();
   return config;
 }

@@ -60,11 +60,14 @@ void read_windows(const ConfigSchema& schema, const Json& json, ConfigValues& va
   }
 }
 
-void read_biases(const ConfigSchema& schema, const ConfigValues& values, LlamaConfig& config) {
+void read_biases(const ConfigSchema& schema, const Json& json, const ConfigValues& values,
+                 LlamaConfig& config) {
   config.attention_bias = has_key(schema, "attention_bias") && values.get<bool>("attention_bias");
   config.qkv_bias = config.model_type == "qwen2";
   config.mlp_bias = has_key(schema, "mlp_bias") && values.get<bool>("mlp_bias");
   config.qk_norm = config.model_type == "qwen3";
+  config.token_bias =
+      !json.contains("token_classification_bias") || values.get<bool>("token_classification_bias");
 }
 
 LlamaConfig read_config(const ConfigSchema& schema, const Json& json, const std::string& origin) {
@@ -93,7 +96,7 @@ LlamaConfig read_config(const ConfigSchema& schema, const Json& json, const std:
   values.require_multiple("num_attention_heads", config.num_attention_heads, "num_key_value_heads",
                           config.num_key_value_heads);
   values.require_multiple("head_dim", config.head_dim, "2 (rotary embeddings turn pairs)", 2);
-  read_biases(schema, values, config);
+  read_biases(schema, json, values, config);
   config.norm_adds_one = config.model_type == "gemma";
   if (json.value("use_bidirectional_attention", Json()) == true)
     values.refuse("attention in both directions is not implemented for this family",
@@ -140,7 +143,9 @@ ParameterTable build_table(const LlamaConfig& config, const FamilyConfig& given,
   builder.begin_unit("head");
   builder.norm("norm", config.hidden_size, /*with_bias=*/false, config.norm_adds_one);
   const bool tied = given.head.head == Head::kCausalLm && config.tie_word_embeddings;
-  append_head(builder, given.head, outputs, config.hidden_size, tied ? "embed_tokens.weight" : "");
+  HeadSpec head = given.head;
+  if (head.head == Head::kTokenClassification) head.bias = config.token_bias;
+  append_head(builder, head, outputs, config.hidden_size, tied ? "embed_tokens.weight" : "");
   return builder.finish({R"(\.rotary_emb\.inv_freq$)"});
 }
 

@@ -21,6 +21,7 @@ struct LlamaConfig {  // llama, qwen2, qwen3, mistral, gemma
   bool qkv_bias = false;        // q, k, v only (qwen2)
   bool mlp_bias = false;
   bool qk_norm = false;        // qwen3
+  bool token_bias = true;      // of the head that classifies tokens
   bool norm_adds_one = false;  // gemma: norms multiply by 1 + weight, which starts at 0
   double attention_dropout = 0.0;
   std::vector<std::optional<int64_t>> sliding_window;  // per layer; unset: full attention

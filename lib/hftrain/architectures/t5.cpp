@@ -121,6 +121,7 @@ T5Config read_config(const FamilyConfig& given) {
   config.tied = values.get<bool>("tie_word_embeddings");
   if (values.get<bool>("is_decoder"))
     values.refuse("a decoder of T5 alone is not implemented", "is_decoder is true");
+  values.require_no_is_causal();
   values.finish();
   return config;
 }

@@ -79,6 +79,7 @@ VitConfig read_vit_config(const Json& json, const std::string& origin) {
   config.initializer_range = values.positive_number("initializer_range");
   config.qkv_bias = values.get<bool>("qkv_bias");
   read_image_sides(values, json, config);
+  values.require_bidirectional();
   values.finish();
   return config;
 }

@@ -27,8 +27,20 @@ fault("a checkpoint of the Trainer is replaced by one of the same step",
       says=r"ended with")
 
 fault("a decoder that sees all that comes is trained as a causal one",
-      "lib/hftrain/architectures/config_values.cpp", 'if (config_.value("is_causal", Json()) == false)', 'if (config_.value("is_causal", Json()) == "no")',
+      "lib/hftrain/architectures/config_values.cpp", 'if (config_.value("is_causal", Json(true)) == true) return;', 'return;',
       tests=["architectures: what is not implemented is refused by name"], says=r"is_causal is false|No exception")
+
+fault("an encoder that sees the tokens before alone is trained as one that sees all",
+      "lib/hftrain/architectures/config_values.cpp", "if (value.is_null() || value == false) return;", "return;",
+      tests=["architectures: an attention that sees other tokens than its family's is refused"], says=r"is_causal is true")
+
+fault("a model with quantised weights is taken for one without",
+      "lib/hftrain/architectures/architecture.cpp", "if (config.value(other.key, Json()).empty()) continue;", "if (config.value(other.key, Json()).size() < 9) continue;",
+      tests=["architectures: keys that make another model of any folder are refused"], says=r"quantised weights|no error")
+
+fault("a head of tokens has a bias that its config leaves out",
+      "lib/hftrain/architectures/llama.cpp", "if (head.head == Head::kTokenClassification) head.bias = config.token_bias;", "",
+      tests=["architectures: a config may leave the bias of a head of tokens out"], says=r"score\.bias")
 
 fault("a model gets token types that its tokenizer does not give",
       "lib/hftrain/tasks/padded_sequences.cpp", "return input.names_types && types", "return types",
