@@ -23,6 +23,7 @@ class AdapterWeights {
 
   const std::string& folder() const { return weights_.folder(); }
   const Json& config() const { return config_; }
+  const architectures::AdapterSpec& spec() const { return spec_; }
   // Of the model that it stands beside: base_model_name_or_path.
   const std::string& base() const { return base_; }
 

@@ -31,7 +31,7 @@ std::optional<Namesakes> namesakes_of(const AdapterWeights& adapter, const Store
 
 // Where no table says which matrices are one: a model's only matrix with a row for each token gives its outputs, too.
 void refuse_tie_by_names(const AdapterWeights& adapter, const StoredWeights& base, const Json& config) {
-  if (adapter.config().value("ensure_weight_tying", Json()) != false || !config.is_object()) return;
+  if (adapter.spec().tied_as_one || !config.is_object()) return;
   for (const auto& [name, whole] : adapter.whole()) {
     const std::vector<int64_t>& shape = whole->shape;
     if (shape.size() != 2 || config.value("vocab_size", Json()) != shape[0]) continue;

@@ -7,6 +7,7 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/file.h"
+#include "hftrain/plan/stored_ties.h"
 #include "launcher/front/merged_tensors.h"
 
 namespace hftrain::front {
@@ -52,6 +53,18 @@ void refuse_unknown_head(const AdapterWeights& adapter, const Json& config, cons
                      known ? kMergeByConfig : kMergeByPeft);
 }
 
+// The run wrote how it trained beside the base model; the merged one is stored and used as the base model is.
+void take_use_of_base(const std::string& base_config, DescribedModel& model) {
+  if (!path_exists(base_config)) return;
+  const Json base = read_json_file(base_config);
+  const Json before = model.config;
+  for (const char* key : {"dtype", "torch_dtype", "use_cache"}) {
+    model.config.erase(key);
+    if (base.is_object() && base.contains(key)) model.config[key] = base[key];
+  }
+  model.own_config |= model.config != before;
+}
+
 // hftrain writes a config beside such an adapter. peft does not: then it is the base model's, with the tokens that the adapter
 // has more.
 DescribedModel described_model(const AdapterWeights& adapter, const std::string& base_folder) {
@@ -60,7 +73,16 @@ DescribedModel described_model(const AdapterWeights& adapter, const std::string&
   model.config = read_json_file(origin);
   refuse_unknown_head(adapter, model.config, origin);
   model.architecture = architecture_of(model.config, origin);
-  if (origin != base_folder + '/' + kConfigFile) return model;
+  if (auto stored = plan::as_stored(model.architecture, storage::ModelWeights(base_folder), origin);
+      stored != model.architecture) {
+    model.config = stored->config_json();
+    model.architecture = std::move(stored);
+    model.own_config = true;
+  }
+  if (origin != base_folder + '/' + kConfigFile) {
+    take_use_of_base(base_folder + '/' + kConfigFile, model);
+    return model;
+  }
   for (const ParameterSpec& spec : model.architecture->parameters().parameters) {
     const auto whole = adapter.whole().find(spec.name);
     if (whole == adapter.whole().end() || !spec.embedding || whole->second->shape == spec.shape) continue;
@@ -80,7 +102,7 @@ bool is_one(const AdapterWeights& adapter, const ParameterTable& table, const St
   const auto& held = adapter.whole();
   const auto first = held.find(tied.parameter), alias = held.find(tied.alias);
   if (first != held.end() && alias != held.end()) return adapter.same(*first->second, *alias->second);
-  if (first != held.end()) return adapter.config().value("ensure_weight_tying", Json()) != false;
+  if (first != held.end()) return adapter.spec().tied_as_one;  // where peft ties the two it writes both
   if (alias == held.end()) return true;
   const TensorEntry* stored =
       find_stored(base, table, *std::ranges::find(table.parameters, tied.parameter, &ParameterSpec::name));

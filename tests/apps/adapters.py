@@ -396,6 +396,12 @@ def an_adapter_whose_embeddings_peft_ties_keeps_both_of_their_names(fixture, fol
     fixture.call(*common, "--model_type", "llama", "--config_overrides", llama, "--tokenizer_name", fixture.tokenizer, "--output_dir", base)
     fixture.call(*common, "--model_name_or_path", base, "--use_peft", "--lora_modules_to_save", "embed_tokens", "--output_dir", known)
     change(known, "adapter_config.json", ensure_weight_tying=True)
+    refused = fixture.call(*common, "--model_name_or_path", known, "--use_peft", "--output_dir", on, expect=4).stderr
+    expect("two matrices where the model has one" in refused, "peft has written one of the two", refused)
+    refused = fixture.call("checkpoint", "merge", known, on + "-merged", expect=4).stderr
+    expect("are one matrix of the model" in refused, "nor is it merged", refused)
+    header, data = read_tensors(known + "/adapter_model.safetensors")
+    with_tensor(known + "/adapter_model.safetensors", "base_model.model.lm_head.weight", header["base_model.model.model.embed_tokens.weight"], data)
     said = fixture.call(*common, "--model_name_or_path", known, "--use_peft", "--output_dir", on).stderr
     expect("peft computes something else" not in said, "peft computes the same", said)
     header, data = read_tensors(on + "/adapter_model.safetensors")
@@ -452,10 +458,11 @@ def whole_tensors_of_a_family_that_is_not_known_are_merged_by_name(fixture, fold
     one, two = (read_tensors(place + "/model.safetensors") for place in (known, other + "-merged"))
     expect(one == two, "the same numbers", (one[0], two[0]))
     expect(one[1] != read_tensors(other + "/model.safetensors")[1], "and not the base", known)
-    change(output, "adapter_config.json", ensure_weight_tying=False)
-    refused = fixture.call("checkpoint", "merge", output, other + "-apart", expect=4).stderr
-    expect("only matrix with a row for each token" in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "perhaps tied", refused)
-    change(output, "adapter_config.json", ensure_weight_tying=True)
+    for ties in (False, True):  # the file has one of the two names
+        change(output, "adapter_config.json", ensure_weight_tying=ties)
+        refused = fixture.call("checkpoint", "merge", output, other + "-apart", expect=4).stderr
+        expect("only matrix with a row for each token" in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "perhaps tied", refused)
+    change(output, "adapter_config.json", ensure_weight_tying=None)
     path = output + "/adapter_model.safetensors"
     shutil.copy(path, output + "/kept")
     rewrite(path, lambda name: name.replace("transformer.wte", "score"))
@@ -489,6 +496,34 @@ def grown_embeddings_are_merged_and_half_a_tied_matrix_is_not(fixture, folder):
     write(output + "/adapter_config.json", json.dumps(dict(config, ensure_weight_tying=False)))
     refused = fixture.call("checkpoint", "merge", output, output + "-apart", expect=4)
     expect("are one matrix of the model" in refused.stderr and parts_of(refused.stderr) == [{"what", "where", "why", "try"}], "trained apart", refused.stderr)
+
+
+def an_adapter_with_a_head_is_merged_as_its_base_is_stored(fixture, folder):
+    base, output = os.path.join(folder, "base"), os.path.join(folder, "adapter")
+    shutil.copytree(fixture.base, base)
+    change(base, "config.json", dtype="bfloat16", use_cache=True)
+    fixture.train(output, "--lora_modules_to_save", "ln_f", "--save_strategy", "no", model=base, steps=1)
+    expect(read_json(output, "config.json")["dtype"] == "float32", "as it was trained", output)
+    fixture.call("checkpoint", "merge", output, output + "-merged")
+    config = read_json(output + "-merged", "config.json")
+    expect((config["dtype"], config["use_cache"]) == ("bfloat16", True), "as the base: bfloat16", config)
+
+
+def an_adapter_beside_an_output_matrix_of_its_own_is_merged_with_it(fixture, folder):
+    base, output, merged = (os.path.join(folder, name) for name in ("base", "adapter", "merged"))
+    shutil.copytree(fixture.base, base)
+    header, data = read_tensors(base + "/model.safetensors")
+    with_tensor(base + "/model.safetensors", "lm_head.weight", header["transformer.wte.weight"], data[4:] + data[:4])
+    said = fixture.train(output, "--lora_modules_to_save", "ln_f", "--save_strategy", "no", model=base, steps=2).stderr
+    expect("the output matrix is one of its own" in said, "told", said)
+    fixture.call("checkpoint", "merge", output, merged)
+    expect("lm_head.weight" in tensors_of(merged + "/model.safetensors"), "lm_head stays", merged)
+    expect(read_json(merged, "config.json")["tie_word_embeddings"] is False, "and the config says it", merged)
+    found = []
+    for model in (output, merged):
+        fixture.call("--model_name_or_path", model, "--validation_file", fixture.text, "--block_size", "64", "--use_cpu", "--do_eval", "--output_dir", model + "-judged")
+        found.append(read_json(model + "-judged", "eval_results.json")["eval_loss"])
+    expect(abs(found[0] - found[1]) < 1e-5, "merged as beside it", found)
 
 
 def a_square_matrix_is_merged_as_its_model_stores_it(fixture, folder):
@@ -563,6 +598,7 @@ SCENARIOS = [an_adapter_alone_is_trained_and_saved, every_strategy_trains_the_sa
              a_head_of_words_over_a_bare_body_is_trained_and_saved, tied_embeddings_that_are_saved_whole_are_told_to_peft,
              an_adapter_whose_embeddings_peft_ties_keeps_both_of_their_names, what_an_adapter_holds_beside_its_config_is_held_against_it,
              whole_tensors_of_a_family_that_is_not_known_are_merged_by_name, grown_embeddings_are_merged_and_half_a_tied_matrix_is_not,
+             an_adapter_with_a_head_is_merged_as_its_base_is_stored, an_adapter_beside_an_output_matrix_of_its_own_is_merged_with_it,
              a_square_matrix_is_merged_as_its_model_stores_it, what_cannot_be_is_refused]
 
 if __name__ == "__main__":

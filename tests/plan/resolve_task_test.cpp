@@ -193,6 +193,34 @@ TEST_CASE("an opened adapter is not refused for its own modules in other words")
   CHECK(mistakes({"--lora_task_type", "CAUSAL_LM"}, every, untold) == none);
 }
 
+TEST_CASE("files that lack a parameter are refused by the plan, but for a head that is drawn anew") {
+  ClassificationCase one;
+  one.model.source_folder = "/base";
+  one.model.lacking = {"score.weight"};
+  CHECK(contains(one.error().render(), "no error"));
+  one.model.has_head = true;
+  CHECK(contains(one.error().render(), "the model's weights lack 'score.weight'"));
+  one.model.has_head = false;
+  one.model.lacking = {"transformer.h.0.mlp.c_fc.weight"};
+  one.model.stored_shapes["transformer.h.0.mlp.c_fc.wieght"] = {{8, 32}, "model.safetensors"};
+  CHECK(one.error().code() == ExitCode::kData);
+  INFO(one.error().render());
+  CHECK(contains(one.error().render(), "did you mean transformer.h.0.mlp.c_fc.wieght"));
+}
+
+TEST_CASE("an adapter of another task is not trained on, where the head would be lost") {
+  ClassificationCase one({"--use_peft"});
+  one.model.source_folder = "/base";
+  one.model.adapter_folder = "/adapter";
+  one.model.adapter_config = R"({"task_type": "CAUSAL_LM"})";
+  one.model.adapter = architectures::AdapterSpec{.targets = {"c_attn"}};
+  CHECK(contains(one.error().render(), "no error"));
+  one.model.lacking = {"score.weight"};
+  CHECK(contains(one.error().render(), "'score.weight' would start from random numbers"));
+  one.model.adapter->saved_modules = {"score"};
+  CHECK(contains(one.error().render(), "no error"));
+}
+
 TEST_CASE("a file that repeats the defaults of an adapter says nothing against the task or the adapter") {
   Case one({"--use_peft"});
   one.model.source_folder = "/base";

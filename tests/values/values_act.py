@@ -44,6 +44,7 @@ FOR_PEOPLE = {
 # Members that act by a condition alone, which is not followed here; each has a test.
 BY_CONDITION = {
     "AdapterSpec::peft_ties": "whether a second name is among the copies that an adapter's file has",
+    "AdapterSpec::origin": "whether names that the model does not have are refused or passed over, and as whose",
 }
 
 # Members that decide nothing but whether a run is refused; each has a reason to.

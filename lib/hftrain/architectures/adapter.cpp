@@ -74,24 +74,46 @@ std::vector<std::string> known_targets(const ParameterTable& table) {
   return names;
 }
 
+constexpr const char* kByMerging =
+    "hftrain checkpoint merge, or peft's merge_and_unload(), makes a plain model of it";
+
+// Of an adapter's file, or of the flag that asks for one.
+Error cannot(const AdapterSpec& spec, const char* flag, const std::string& what) {
+  if (spec.origin.empty()) return Error(ExitCode::kUsage, what).where(flag);
+  return Error(ExitCode::kData, what).where(spec.origin);
+}
+
+void check_target(const ParameterTable& table, const AdapterSpec& spec, const std::string& target,
+                  const std::string& model) {
+  bool named = false, refused = false;
+  for (const ParameterSpec& parameter : table.parameters) {
+    if (module_of(parameter).empty() || !names_module(target, parameter)) continue;
+    (can_be_adapted(table, parameter) ? named : refused) = true;
+  }
+  const bool of_file = !spec.origin.empty();
+  if (refused)
+    throw cannot(spec, "lora_target_modules", "module '" + target + "' can have no adapter")
+        .why("adapters stand beside projections; embeddings, norms and what gives the outputs have none")
+        .hint(of_file ? kByMerging : "--lora_modules_to_save " + target + " trains it whole");
+  if (named || of_file) return;
+  throw cannot(spec, "lora_target_modules", "no module of the model is called '" + target + "'")
+      .why(model + " has " + join(known_targets(table), ", "))
+      .hint("names or endings of modules, or " + std::string(kAllLinear));
+}
+
 void check_targets(const ParameterTable& table, const AdapterSpec& spec, const std::string& model) {
   for (const std::string& target : spec.targets) {
-    if (target == kAllLinear) continue;
-    bool named = false, refused = false;
-    for (const ParameterSpec& parameter : table.parameters) {
-      if (module_of(parameter).empty() || !names_module(target, parameter)) continue;
-      (can_be_adapted(table, parameter) ? named : refused) = true;
-    }
-    if (named && !refused) continue;
-    throw Error(ExitCode::kUsage, refused ? "module '" + target + "' can have no adapter"
-                                          : "no module of the model is called '" + target + "'")
-        .where("lora_target_modules")
-        .why(refused
-                 ? "adapters stand beside projections; embeddings, norms and what gives the outputs have none"
-                 : model + " has " + join(known_targets(table), ", "))
-        .hint(refused ? "--lora_modules_to_save " + target + " trains it whole"
-                      : "names or endings of modules, or " + std::string(kAllLinear));
+    if (target != kAllLinear) check_target(table, spec, target, model);
   }
+}
+
+Error beside_nothing(const ParameterTable& table, const AdapterSpec& spec, const std::string& model) {
+  const bool of_file = !spec.origin.empty();
+  return cannot(spec, "lora_target_modules", "the adapter would stand beside no module of the model")
+      .why(join(spec.targets, ", ") + " is none of " + model + "'s that are not trained whole; it has " +
+           join(known_targets(table), ", "))
+      .hint(of_file ? "the base model that it was made for, as base_model_name_or_path"
+                    : "other modules, or fewer of them as --lora_modules_to_save");
 }
 
 bool holds_module(const ParameterTable& table, const std::string& target) {
@@ -113,24 +135,28 @@ Error trained_apart(const TiedParameter& tied) {
   return Error(ExitCode::kData, "the adapter has two matrices where the model has one")
       .where("modules_to_save of the adapter")
       .why("'" + tied.parameter + "' is '" + tied.alias + "', too, and peft trained a copy of the one and " +
-           "left the other as it was: its config has no ensure_weight_tying that is true")
+           "left the other as it was: ensure_weight_tying of its config is not true, or the module's name is "
+           "none "
+           "of which peft takes it")
       .hint("merge it by peft's merge_and_unload() into a model whose tie_word_embeddings is false, " +
-            std::string("or train it with ensure_weight_tying"));
+            std::string("or train it with ensure_weight_tying and lm_head as the module"));
 }
 
-Error no_module_to_save(const ParameterTable& table, const AdapterSpec& spec, const std::string& target,
-                        const std::string& model) {
+// Thrown where nothing of that name can be saved; of a file what is no matrix under its other name is passed over.
+void refuse_module_to_save(const ParameterTable& table, const AdapterSpec& spec, const std::string& target,
+                           const std::string& model) {
   const auto tied = std::ranges::find_if(
       table.tied, [&](const TiedParameter& each) { return lies_within(each.alias, target); });
   if (tied == table.tied.end()) {
-    return Error(ExitCode::kUsage,
-                 "no module of the model with parameters of its own is called '" + target + "'")
+    if (!spec.origin.empty()) return;
+    throw Error(ExitCode::kUsage,
+                "no module of the model with parameters of its own is called '" + target + "'")
         .where("lora_modules_to_save")
         .why("the model is " + model + ", whose parameters end with " + table.parameters.back().name)
         .hint("names or endings of modules");
   }
-  if (!spec.tied_as_one) return trained_apart(*tied);
-  return Error(ExitCode::kUsage, "'" + target + "' has no parameters of its own in this model")
+  if (!spec.origin.empty()) throw trained_apart(*tied);
+  throw Error(ExitCode::kUsage, "'" + target + "' has no parameters of its own in this model")
       .where("lora_modules_to_save")
       .why("its config ties them: '" + tied->alias + "' is '" + tied->parameter + "'")
       .hint("the module of '" + tied->parameter + "' in its place, which is trained as both");
@@ -162,6 +188,7 @@ std::vector<size_t> adapted_places(const ParameterTable& table, const AdapterSpe
     if (!can_be_adapted(table, parameter) || is_saved(spec, parameter)) continue;
     if (all || names_any(spec.targets, parameter)) places.push_back(i);
   }
+  if (places.empty() && !spec.targets.empty()) throw beside_nothing(table, spec, model);
   return places;
 }
 
@@ -199,6 +226,13 @@ bool is_tied_in_file(const ParameterTable& table, const AdapterSpec& spec, const
   return spec.peft_ties && tied && named && is_saved(spec, second.parameter);
 }
 
+void refuse_trained_apart(const ParameterTable& table, const AdapterSpec& spec) {
+  if (spec.tied_as_one) return;
+  for (const TiedParameter& tied : tied_and_saved(table, spec)) {
+    if (!is_tied_in_file(table, spec, tied)) throw trained_apart(tied);
+  }
+}
+
 }  // namespace
 
 std::vector<SavedCopy> saved_copies(const ParameterTable& table, const AdapterSpec& spec) {
@@ -230,8 +264,7 @@ std::vector<std::string> adapted_modules(const ParameterTable& table, const Adap
 
 std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spec, const std::string& model) {
   std::vector<int> positions;
-  const std::vector<TiedParameter> tied = tied_and_saved(table, spec);
-  if (!tied.empty() && !spec.tied_as_one) throw trained_apart(tied.front());
+  refuse_trained_apart(table, spec);
   for (const std::string& target : spec.saved_modules) {
     const size_t before = positions.size();
     for (size_t i = 0; i < table.parameters.size(); ++i) {
@@ -240,7 +273,7 @@ std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spe
         positions.push_back(static_cast<int>(i));
     }
     if (positions.size() > before || is_other_name_of_head(table, spec, target)) continue;
-    throw no_module_to_save(table, spec, target, model);
+    refuse_module_to_save(table, spec, target, model);
   }
   std::sort(positions.begin(), positions.end());
   positions.erase(std::unique(positions.begin(), positions.end()), positions.end());

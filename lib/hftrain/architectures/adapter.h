@@ -24,12 +24,15 @@ struct AdapterSpec {
   std::vector<std::string> targets;  // names or endings of modules ("q_proj", "attn.c_attn"), or kAllLinear
   // Endings of names of modules that are trained and saved whole: "norm" is "model.norm" and every "…_layernorm", too.
   std::vector<std::string> saved_modules;
-  // A matrix that the model has under two names is one where it is saved whole, too. An adapter that peft made may have trained
-  // it as two (ensure_weight_tying of its config is false).
+  // A matrix that the model has under two names is one where it is saved whole, too. peft trains it as two: its config says
+  // ensure_weight_tying, of either value.
   bool tied_as_one = true;
-  // The config's ensure_weight_tying is true: where a matrix under two names is saved whole by the name of an embedding that peft
-  // knows, its file has both.
+  // It is true: where the matrix is saved whole by the name of an embedding that peft knows, it is one there, too, and the file
+  // has both names.
   bool peft_ties = false;
+  // The adapter_config.json that it was read from; empty: flags ask for it. Names there that the model does not have are passed
+  // over, as by peft.
+  std::string origin;
 
   double scale() const;
   bool operator==(const AdapterSpec&) const = default;
@@ -37,7 +40,8 @@ struct AdapterSpec {
 
 // Appends to the table both halves of an adapter for every matrix that `spec` names and does not save whole, each in the unit of its matrix:
 // "<module>.lora_A.weight" [rank, in], uniform as torch.nn.Linear, and "<module>.lora_B.weight" [out, rank], zeros.
-// An Error (exit code 2) for a target that names nothing, or a module that can have none; `model` names it there.
+// An Error (exit code 2, of a file 4) for a target that names nothing, or a module that can have none, and where nothing is left;
+// `model` names it there.
 void append_adapters(ParameterTable& table, const AdapterSpec& spec, const std::string& model);
 
 // The names of those matrices' modules, in the order of a table without adapters. Errors as above.
@@ -45,7 +49,7 @@ std::vector<std::string> adapted_modules(const ParameterTable& table, const Adap
                                          const std::string& model);
 
 // What is trained beside the adapters: positions of the parameters of spec.saved_modules, rising. An Error (exit code
-// 2) for one that names nothing, and (exit code 4) where the adapter has trained a tied matrix as two.
+// 2) for one that flags ask for and that names nothing, and (exit code 4) where the adapter has trained a tied matrix as two.
 std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spec, const std::string& model);
 
 // The tied matrices among them.

@@ -218,14 +218,18 @@ Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, c
 
 std::string with_names_in_memory(const std::string& text, const ParameterTable& table,
                                  const AdapterSpec& spec) {
-  const auto is_known = [&](const std::string& target) {
-    return target == kAllLinear || std::ranges::any_of(table.parameters, [&](const ParameterSpec& parameter) {
-             const std::string module = module_in_memory(parameter);
-             return !parameter.adapts && (module == target || module.ends_with('.' + target));
-           });
+  const auto names_one = [&](const std::string& target, const auto& name_of) {
+    return std::ranges::any_of(table.parameters, [&](const ParameterSpec& parameter) {
+      const std::string name = name_of(parameter), module = name.substr(0, name.rfind('.'));
+      return !parameter.adapts && (module == target || module.ends_with('.' + target));
+    });
+  };
+  const auto is_of_files_alone = [&](const std::string& target) {
+    return names_one(target, [](const ParameterSpec& each) { return each.name; }) &&
+           !names_one(target, [](const ParameterSpec& each) { return name_in_memory(each); });
   };
   const std::vector<std::string> saved = saved_in_memory(table, spec);
-  if (std::ranges::all_of(spec.targets, is_known) && saved == spec.saved_modules) return text;
+  if (std::ranges::none_of(spec.targets, is_of_files_alone) && saved == spec.saved_modules) return text;
   Json config = Json::parse(text);
   config["target_modules"] = target_modules(table);
   if (!saved.empty()) config["modules_to_save"] = saved;
@@ -247,6 +251,7 @@ AdapterSpec adapter_from_json(const Json& config, const std::string& origin) {
                    std::string("it is ") + config.type_name(), "the file that peft wrote");
   refuse_other_forms(config, origin);
   AdapterSpec spec;
+  spec.origin = origin;
   spec.rank = value_of<int64_t>(config, "r", 8, origin);
   spec.alpha = value_of<double>(config, "lora_alpha", 8, origin);
   spec.dropout = value_of<double>(config, "lora_dropout", 0, origin);
@@ -254,7 +259,9 @@ AdapterSpec adapter_from_json(const Json& config, const std::string& origin) {
   spec.targets = modules(config, "target_modules", origin);
   spec.saved_modules = modules(config, "modules_to_save", origin);
   // peft writes it, whatever its value, since 0.18; our own files do not have it, and an older peft ties nothing and says no version.
-  spec.tied_as_one = value_of<bool>(config, "ensure_weight_tying", config.contains("peft_version"), origin);
+  const bool by_peft =
+      !config.contains("peft_version") || !config.value("ensure_weight_tying", Json()).is_null();
+  spec.tied_as_one = !by_peft;
   spec.peft_ties = value_of<bool>(config, "ensure_weight_tying", false, origin);
   const bool usable =
       spec.rank >= 1 && spec.rank <= (int64_t{1} << 20) && spec.dropout >= 0 && spec.dropout < 1;

@@ -36,12 +36,15 @@ std::vector<std::string> stored_names(const ParameterTable& table, const std::st
 }
 
 std::vector<std::string> stored_names(const ParameterTable& table, const ParameterSpec& spec) {
-  std::vector<std::string> names = stored_names(table, spec.name);
+  std::vector<std::string> names;
   const auto add_all = [&](const std::string& name) {
     const std::vector<std::string> more = stored_names(table, name);
     names.insert(names.end(), more.begin(), more.end());
   };
+  // Of a head's bias that a file has twice the last matrix's own counts, as in transformers.
+  if (!spec.head) add_all(spec.name);
   for (const std::string& other : spec.other_names) add_all(other);
+  if (spec.head) add_all(spec.name);
   for (const TiedParameter& tied : table.tied) {
     if (tied.parameter == spec.name) add_all(tied.alias);
   }

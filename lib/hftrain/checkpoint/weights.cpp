@@ -29,6 +29,7 @@ namespace {
 using architectures::ParameterSpec;
 using architectures::ParameterTable;
 using architectures::SavedCopy;
+using architectures::TiedParameter;
 using parallel::Access;
 using parallel::StatePart;
 using storage::StoredWeights;
@@ -43,7 +44,8 @@ class Finder {
     const TensorEntry* found = find(spec.name);
     for (const std::string& other : spec.other_names) {
       const TensorEntry* entry = find(other);
-      if (found == nullptr) found = entry;
+      // Of a head's bias that a file has twice the last matrix's own counts, as in transformers.
+      if (found == nullptr || (spec.head && entry != nullptr)) found = entry;
     }
     return found;
   }
@@ -254,6 +256,14 @@ class WeightsWriter {
   size_t shard_ = 0, tensor_ = 0;  // what is due
 };
 
+Error tied_once(const std::string& name, const std::string& alias, const StoredWeights& weights) {
+  return Error(ExitCode::kData, "the adapter has two matrices where the model has one")
+      .where(weights.folder() + '/' + architectures::kAdapterWeightsName)
+      .why("it holds '" + name + "' without '" + alias +
+           "', which peft writes, too, where it trains the two as one")
+      .hint("merge it by peft's merge_and_unload() into a model whose tie_word_embeddings is false");
+}
+
 Error trained_apart(const std::string& frozen, const TensorEntry& copy, const StoredWeights& weights) {
   return Error(ExitCode::kData, "the adapter's '" + copy.name + "' is not '" + frozen + "' of its base model")
       .where(weights.folder() + '/' + architectures::kAdapterWeightsName)
@@ -385,9 +395,12 @@ std::vector<std::string> load_adapter(const ParameterTable& table, const std::ve
   std::map<std::string, const TensorEntry*> of_frozen;
   for (const SavedCopy& copy : copies) {
     const TensorEntry* stored = weights.find(architectures::kAdapterPrefix + copy.alias);
-    if (stored == nullptr) continue;
     const ParameterSpec& spec = table.parameters[copy.parameter];
-    if (std::ranges::count(saved, copy.parameter) > 0) {
+    const bool whole = std::ranges::count(saved, copy.parameter) > 0;
+    if (stored == nullptr && whole && std::ranges::count(table.tied, copy.alias, &TiedParameter::alias) > 0)
+      throw tied_once(spec.name, copy.alias, weights);
+    if (stored == nullptr) continue;
+    if (whole) {
       wanted.tied.push_back({stored->name, spec.name, spec.unit});
     } else {
       of_frozen[spec.name] = stored;

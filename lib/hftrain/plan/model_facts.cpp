@@ -4,7 +4,6 @@
 #include <map>
 #include <string_view>
 
-#include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -13,6 +12,7 @@
 #include "hftrain/images/preprocessor.h"
 #include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
+#include "hftrain/plan/stored_ties.h"
 #include "hftrain/plan/tokenizer_pattern.h"
 #include "hftrain/storage/model_folder.h"
 #include "hftrain/tokenizer/tokenizer_file.h"
@@ -87,50 +87,24 @@ std::string auto_dtype(const arguments::ModelArguments& model, const Json& confi
   return storage::has_model_weights(folder) ? dtype_of_weights(first_weights_file(folder)) : "float32";
 }
 
-// As transformers: an output matrix that a file keeps beside the embedding with other numbers is one of its own. Configs
-// of encoders with decoders do not say so; those of others do.
-std::shared_ptr<const Architecture> as_stored(std::shared_ptr<const Architecture> architecture,
-                                              const std::string& folder, const std::string& origin) {
-  const architectures::ParameterTable& table = architecture->parameters();
-  if (!architecture->has_encoder_and_decoder() || !storage::has_model_weights(folder)) return architecture;
-  const storage::ModelWeights weights(folder);
-  for (const architectures::TiedParameter& tied : table.tied) {
-    if (tied.unit + 1 != static_cast<int>(table.units.size())) continue;  // of an input
-    const storage::StoredTensor* own = weights.find(tied.alias);
-    const storage::StoredTensor* shared = weights.find(tied.parameter);
-    if (own == nullptr || shared == nullptr || own->bytes == shared->bytes) continue;
-    Json config = architecture->config_json();
-    config["tie_word_embeddings"] = false;
-    return Architecture::from_config(config, origin, architecture->head());
-  }
-  return architecture;
-}
-
-std::vector<std::string> lacking_parameters(const Architecture& architecture, const std::string& folder) {
-  std::vector<std::string> lacking;
-  if (!storage::has_model_weights(folder)) return lacking;
-  const storage::ModelWeights weights(folder);
-  const architectures::ParameterTable& table = architecture.parameters();
-  for (const architectures::ParameterSpec& spec : table.parameters) {
-    const std::vector<std::string> names = architectures::stored_names(table, spec);
-    const auto stored = [&](const std::string& name) { return weights.find(name) != nullptr; };
-    if (!spec.buffer && std::ranges::none_of(names, stored)) lacking.push_back(spec.name);
-  }
-  return lacking;
-}
-
 // A plan for other machines does without the shards that are not here.
-StoredShapes shapes_of(const std::string& folder, FilesNeeded needed) {
-  StoredShapes shapes;
-  if (!storage::has_model_weights(folder)) return shapes;
+std::unique_ptr<const storage::ModelWeights> open_weights(const std::string& folder, FilesNeeded needed) {
+  if (!storage::has_model_weights(folder)) return nullptr;
   try {
-    const storage::ModelWeights weights(folder);
-    for (const std::string& name : weights.names())
-      shapes[name] = {weights.at(name).entry.shape, weights.shard_of(name)};
+    return std::make_unique<storage::ModelWeights>(folder);
   } catch (const Error&) {
     if (needed == FilesNeeded::kOfRun) throw;
+    return nullptr;
   }
-  return shapes;
+}
+
+void take_files(const storage::ModelWeights& weights, const std::string& origin, ModelFacts& facts) {
+  auto stored = as_stored(facts.architecture, weights, origin);
+  facts.has_own_matrix = stored != facts.architecture;
+  facts.architecture = std::move(stored);
+  facts.lacking = lacking_parameters(*facts.architecture, weights);
+  for (const std::string& name : weights.names())
+    facts.stored_shapes[name] = {weights.at(name).entry.shape, weights.shard_of(name)};
 }
 
 // An adapter with a head of its own keeps its labels in a config.json beside it.
@@ -183,9 +157,8 @@ void load_model(const arguments::ModelArguments& model, const HubCache& cache, F
   if (facts.source_folder.empty()) return;
   facts.has_head =
       config.value("architectures", Json()) == facts.architecture->config_json().at("architectures");
-  facts.architecture = as_stored(facts.architecture, facts.source_folder, path);
+  if (const auto weights = open_weights(facts.source_folder, needed)) take_files(*weights, path, facts);
   facts.auto_dtype = auto_dtype(model, config, facts.source_folder);
-  facts.stored_shapes = shapes_of(facts.source_folder, needed);
 }
 
 // Of the flag, else of the model's folder, where config.json may stand for it.
@@ -306,8 +279,6 @@ ModelFacts load_model_facts(const arguments::Arguments& arguments, const Environ
   const HubCache cache = hub_cache(arguments.model.cache_dir, environment);
   ModelFacts facts;
   load_model(arguments.model, cache, needed, head, facts);
-  if (arguments.adapter.use_peft && !facts.adapter)
-    facts.lacking = lacking_parameters(*facts.architecture, facts.source_folder);
   if (generates(head)) load_generation_config(arguments, cache, facts);
   if (sees_images(head)) {
     load_preprocessor(arguments.model, cache, facts);

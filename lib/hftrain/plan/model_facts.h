@@ -35,11 +35,12 @@ struct ModelFacts {
   // What that model is called on the Hub, where it was found by such a name; empty: by a path.
   std::string hub_name, hub_revision;
   std::optional<architectures::AdapterSpec>
-      adapter;                 // of the folder that was named, whose base model is opened
-  std::string adapter_folder;  // absolute; that folder
-  std::string adapter_config;  // the text of its adapter_config.json
-  bool has_head = false;       // the folder's config.json names the class that ends in the task's head
-  // Where an adapter begins: parameters that source_folder's files do not hold, which start from random numbers.
+      adapter;                  // of the folder that was named, whose base model is opened
+  std::string adapter_folder;   // absolute; that folder
+  std::string adapter_config;   // the text of its adapter_config.json
+  bool has_head = false;        // the folder's config.json names the class that ends in the task's head
+  bool has_own_matrix = false;  // its files hold an output matrix apart that its config ties (stored_ties.h)
+  // Parameters that source_folder's files do not hold, which start from random numbers.
   std::vector<std::string> lacking;
   StoredShapes stored_shapes;    // of source_folder; empty: it has no weights
   std::string tokenizer_folder;  // absolute; empty when all data are token files

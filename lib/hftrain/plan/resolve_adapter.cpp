@@ -76,19 +76,19 @@ AdapterSpec asked_for(const AdapterArguments& asked, const ModelFacts& model) {
 // for what peft writes as a list.
 bool same_targets(const ResolveInput& input, const AdapterSpec& stored, const AdapterSpec& asked) {
   const Architecture& model = *input.model.architecture;
-  const auto beside = [&](const std::vector<std::string>& targets) {
-    AdapterSpec spec = stored;
-    spec.targets = targets;
+  AdapterSpec wanted = asked;
+  wanted.saved_modules = stored.saved_modules;
+  const auto beside = [&](const AdapterSpec& spec) {
     return architectures::adapted_modules(model.parameters(), spec, model.model_type());
   };
-  return beside(asked.targets) == beside(stored.targets);
+  return beside(wanted) == beside(stored);
 }
 
 // The same of a module that is to be saved whole.
 bool saves_whole(const ResolveInput& input, const AdapterSpec& stored, const std::string& module) {
   if (std::ranges::count(stored.saved_modules, module) > 0) return true;
   const Architecture& model = *input.model.architecture;
-  AdapterSpec asked = stored;
+  AdapterSpec asked;
   asked.saved_modules = {module};
   const auto wanted = architectures::saved_whole(model.parameters(), asked, model.model_type());
   const auto held = architectures::saved_whole(model.parameters(), stored, model.model_type());
@@ -144,6 +144,24 @@ void check_against_folder(const ResolveInput& input, const AdapterSpec& stored, 
   }
 }
 
+// An adapter of another task, beside whose model this head starts from random numbers.
+void refuse_lost_head(const ResolveInput& input, const Architecture& running, Problems& problems) {
+  const architectures::ParameterTable& table = running.parameters();
+  const std::vector<int> kept = architectures::saved_whole(table, *running.adapter(), running.model_type());
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    const ParameterSpec& spec = table.parameters[i];
+    const bool within_body = !table.base_prefix.empty() && spec.name.starts_with(table.base_prefix);
+    const bool drawn = spec.head && !within_body && std::ranges::count(input.model.lacking, spec.name) > 0;
+    if (!drawn || std::ranges::binary_search(kept, static_cast<int>(i))) continue;
+    return problems.usage(
+        "the adapter is not one of this task", input.model.adapter_folder,
+        "'" + spec.name + "' would start from random numbers, stay as it is and be saved " +
+            "nowhere: modules_to_save of the adapter do not name it",
+        "hftrain checkpoint merge makes a plain model of it, beside which --use_peft begins "
+        "an adapter of the task");
+  }
+}
+
 // By its name others find it, too; a snapshot of the cache is on this machine alone.
 architectures::AdapterBase base_of(const ModelFacts& model) {
   if (model.hub_name.empty()) return {.name = model.source_folder};
@@ -191,6 +209,7 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
   AdapterPlan plan{.spec = *spec, .folder = input.model.adapter_folder};
   if (input.model.adapter) {
     check_against_folder(input, *input.model.adapter, running.head(), problems);
+    if (wants_training(input.parsed)) refuse_lost_head(input, running, problems);
     plan.config =
         architectures::with_names_in_memory(input.model.adapter_config, running.parameters(), *spec);
     return plan;

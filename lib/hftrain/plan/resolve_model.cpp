@@ -2,6 +2,7 @@
 #include <array>
 #include <optional>
 
+#include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/special_tokens.h"
 #include "hftrain/plan/stored_shapes.h"
@@ -185,11 +186,28 @@ void check_ends(const ResolveInput& input, const architectures::Architecture& ar
        "name one as eos_token in its tokenizer_config.json, which ends every text with it"});
 }
 
-// Of the files that the run begins with: a head for other labels, or a config.json that is not theirs.
+// Of the files that the run begins with; a head that they lack may be drawn anew, or the adapter's.
+void check_lacking(const ResolveInput& input, const architectures::Architecture& architecture,
+                   const ModelPlan& plan, Problems& problems) {
+  const bool may_lack_head = plan.adapter || !input.model.has_head;
+  for (const architectures::ParameterSpec& spec : architecture.parameters().parameters) {
+    if (spec.adapts || (spec.head && may_lack_head)) continue;
+    if (std::ranges::count(input.model.lacking, spec.name) == 0) continue;
+    std::vector<std::string> names;
+    for (const auto& [name, stored] : input.model.stored_shapes) names.push_back(name);
+    Diagnostic lacking{Diagnostic::Severity::kError, "the model's weights lack '" + spec.name + "'",
+                       plan.source_folder,
+                       "config.json describes a model with this tensor, the files do not hold it",
+                       did_you_mean(nearest_names(spec.name, names))};
+    if (lacking.hint.empty()) lacking.hint = "the folder of a model that its files hold whole";
+    return problems.add(ExitCode::kData, std::move(lacking));
+  }
+}
+
+// A head for other labels, or a config.json that is not that of the files.
 void check_stored_shapes(const ResolveInput& input, const architectures::Architecture& architecture,
                          const ModelPlan& plan, Problems& problems) {
-  const bool opened = input.resume_from.empty() || plan.adapter;  // otherwise the checkpoint is
-  if (!opened || plan.ignore_mismatched_sizes) return;
+  if (plan.ignore_mismatched_sizes) return;
   auto wrong =
       first_wrong_shape(architecture.parameters(), plan.source_folder, input.model.stored_shapes, plan.grown);
   if (wrong) problems.add(wrong->code(), wrong->diagnostics().front());
@@ -275,7 +293,10 @@ ModelPlan resolve_model(const ResolveInput& input, const RanksPlan& ranks, Probl
   plan.adapter = resolve_adapter(input, *architecture, problems);
   plan.frozen = frozen_parameters(input, *architecture, problems);
   check_growth(input, *architecture, plan, problems);
-  check_stored_shapes(input, *architecture, plan, problems);
+  if (input.resume_from.empty() || plan.adapter) {  // otherwise the checkpoint is opened
+    check_lacking(input, *architecture, plan, problems);
+    check_stored_shapes(input, *architecture, plan, problems);
+  }
   if (const auto make = task_row(input.parsed).preprocessor) {
     plan.preprocessor_config =
         dump_json(input.model.preprocessor.is_null()

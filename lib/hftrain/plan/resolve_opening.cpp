@@ -134,6 +134,11 @@ void note_idle_vocabulary(const ResolveInput& input, std::vector<Diagnostic>& no
 std::vector<Diagnostic> opening_notes(const ResolveInput& input, const RunPlan& plan) {
   std::vector<Diagnostic> notes;
   note_idle_vocabulary(input, notes);
+  if (input.model.has_own_matrix)
+    notes.push_back(
+        warning("the output matrix is one of its own, though the config ties it to the embeddings",
+                "the model's files hold the two with different numbers, which transformers keeps, too",
+                "\"tie_word_embeddings\": false in its config.json says so"));
   const int64_t vocabulary = input.model.architecture->vocab_size();
   if (plan.model.config.value("vocab_size", vocabulary) != vocabulary) {  // models of images have none
     notes.push_back(note("the model gets " + plan.model.config["vocab_size"].dump() +

@@ -27,7 +27,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(OutputForm, {{OutputForm::kLossOnly, "loss"},
 namespace hftrain::architectures {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdapterSpec, rank, alpha, dropout, rank_stabilised, targets, saved_modules,
-                                   tied_as_one, peft_ties)
+                                   tied_as_one, peft_ties, origin)
 
 }  // namespace hftrain::architectures
 

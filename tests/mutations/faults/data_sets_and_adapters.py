@@ -52,7 +52,7 @@ fault("the head of a language model over a bare body is lost beside an adapter",
       says=r"and saved|FAILED: masked: and what peft does with it")
 
 fault("an adapter of two matrices is opened as one of one",
-      "lib/hftrain/architectures/adapter.cpp", "if (!tied.empty() && !spec.tied_as_one) throw", "if (tied.size() > 1000 && !spec.tied_as_one) throw",
+      "lib/hftrain/architectures/adapter.cpp", "if (!is_tied_in_file(table, spec, tied)) throw trained_apart(tied);", "",
       tests=["runs: adapters: tied embeddings that are saved whole are told to peft"],
       says=r"expected 4")
 
@@ -232,3 +232,53 @@ fault("a merge takes a cache folder that it looks into for nothing",
       "apps/hftrain/commands/checkpoint.cpp", "if (choice.cache_dir && front::stands_beside_folder(request.folder))", "if (choice.cache_dir && request.out.empty())",
       tests=["runs: adapters: an adapter merges with a revision of its base"],
       says=r"a folder lies in no cache")
+
+fault("a matrix that peft does not tie is opened as one, for its config says so",
+      "lib/hftrain/architectures/adapter_config.cpp", '!config.contains("peft_version") || !config.value("ensure_weight_tying", Json()).is_null();', '!config.contains("peft_version") || config.value("ensure_weight_tying", Json()) == false;',
+      tests=["architectures: A tied matrix that peft trained apart is refused, whatever ensure_weight_tying says"],
+      says=r"two matrices where the model has one")
+
+fault("an adapter's file may not name what the model does not have",
+      "lib/hftrain/architectures/adapter.cpp", "if (named || of_file) return;", "if (named) return;",
+      tests=["architectures: Names of an adapter's file that the model does not have are passed over, those of flags are not"],
+      says=r"c_attn")
+
+fault("an adapter's file may not save what the model does not have",
+      "lib/hftrain/architectures/adapter.cpp", "if (!spec.origin.empty()) return;\n", "",
+      tests=["architectures: Names of an adapter's file that the model does not have are passed over, those of flags are not"],
+      says=r"is called 'classifier'|unexpected exception")
+
+fault("an adapter is trained beside nothing",
+      "lib/hftrain/architectures/adapter.cpp", "if (places.empty() && !spec.targets.empty()) throw", "if (places.empty() && spec.targets.empty()) throw",
+      tests=["architectures: An adapter whose modules are all saved whole is refused"],
+      says=r"beside no module|no exception")
+
+fault("a head is trained beside an adapter that does not save it",
+      "lib/hftrain/plan/resolve_adapter.cpp", "if (!drawn || std::ranges::binary_search(kept, static_cast<int>(i))) continue;", "if (!drawn || i < table.parameters.size()) continue;",
+      tests=["plan: an adapter of another task is not trained on, where the head would be lost"],
+      says=r"score\.weight")
+
+fault("a merged model says the type that its adapter was trained in",
+      "launcher/front/merge_by_table.cpp", "take_use_of_base(base_folder + '/' + kConfigFile, model);", "",
+      tests=["runs: adapters: an adapter with a head is merged as its base is stored"],
+      says=r"bfloat16")
+
+fault("an output matrix that the files keep apart is tied",
+      "lib/hftrain/plan/stored_ties.cpp", "own->bytes != shared->bytes;", "own->bytes.size() != shared->bytes.size();",
+      tests=["plan: an output matrix that the files keep apart is one of its own, whatever the config says"],
+      says=r"apart")
+
+fault("a merged model loses the output matrix that its base's files keep apart",
+      "launcher/front/merge_by_table.cpp", "model.architecture = std::move(stored);", "",
+      tests=["runs: adapters: an adapter beside an output matrix of its own is merged with it"],
+      says=r"lm_head")
+
+fault("the bias that nobody uses is loaded",
+      "lib/hftrain/checkpoint/weights.cpp", "if (found == nullptr || (spec.head && entry != nullptr)) found = entry;", "if (found == nullptr) found = entry;",
+      tests=["checkpoint: norms of the first releases and other names of a parameter are found, and none is called unused"],
+      says=r"equals_wholes")
+
+fault("a plan is made for files that lack a parameter",
+      "lib/hftrain/plan/resolve_model.cpp", "if (std::ranges::count(input.model.lacking, spec.name) == 0) continue;", "if (std::ranges::count(input.model.lacking, spec.name) < 9) continue;",
+      tests=["plan: files that lack a parameter are refused by the plan, but for a head that is drawn anew"],
+      says=r"lack 'score\.weight'|code")

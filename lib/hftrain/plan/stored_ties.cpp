@@ -1,0 +1,89 @@
+#include "hftrain/plan/stored_ties.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "hftrain/architectures/stored_names.h"
+#include "hftrain/base/error.h"
+
+namespace hftrain::plan {
+namespace {
+
+using architectures::Architecture;
+using architectures::ParameterSpec;
+using architectures::ParameterTable;
+using architectures::TiedParameter;
+using storage::StoredTensor;
+
+const StoredTensor* find_stored(const storage::ModelWeights& weights, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (const StoredTensor* found = weights.find(name)) return found;
+  }
+  return nullptr;
+}
+
+bool differ_in_files(const ParameterTable& table, const TiedParameter& tied,
+                     const storage::ModelWeights& weights) {
+  const StoredTensor* own = find_stored(weights, architectures::stored_names(table, tied.alias));
+  const StoredTensor* shared = find_stored(weights, architectures::stored_names(table, tied.parameter));
+  return own != nullptr && shared != nullptr && own->bytes != shared->bytes;
+}
+
+bool is_stored(const ParameterTable& table, const ParameterSpec& spec, const storage::ModelWeights& weights) {
+  return find_stored(weights, architectures::stored_names(table, spec)) != nullptr;
+}
+
+Error cannot_stand_apart(const TiedParameter& tied, const storage::ModelWeights& weights,
+                         const std::string& why) {
+  return Error(ExitCode::kData,
+               "'" + tied.parameter + "' and '" + tied.alias + "' are tied but differ in the files")
+      .where(weights.folder())
+      .why(why)
+      .hint("a folder of the model in which the two are one");
+}
+
+std::shared_ptr<const Architecture> with_own_matrix(const Architecture& architecture,
+                                                    const TiedParameter& tied,
+                                                    const storage::ModelWeights& weights,
+                                                    const std::string& origin) {
+  Json config = architecture.config_json();
+  config["tie_word_embeddings"] = false;
+  std::shared_ptr<const Architecture> apart;
+  try {
+    apart = Architecture::from_config(config, origin, architecture.head());
+  } catch (const Error&) {
+    throw cannot_stand_apart(
+        tied, weights, architecture.model_type() + " with an output matrix of its own is not implemented");
+  }
+  for (const ParameterSpec& spec : apart->parameters().parameters) {
+    if (spec.head && !is_stored(apart->parameters(), spec, weights))
+      throw cannot_stand_apart(tied, weights, "apart the model has '" + spec.name + "', which they lack");
+  }
+  return apart;
+}
+
+}  // namespace
+
+std::shared_ptr<const Architecture> as_stored(std::shared_ptr<const Architecture> architecture,
+                                              const storage::ModelWeights& weights,
+                                              const std::string& origin) {
+  const ParameterTable& table = architecture->parameters();
+  for (const TiedParameter& tied : table.tied) {
+    const bool of_output = tied.unit + 1 == static_cast<int>(table.units.size());
+    if (of_output && differ_in_files(table, tied, weights))
+      return with_own_matrix(*architecture, tied, weights, origin);
+  }
+  return architecture;
+}
+
+std::vector<std::string> lacking_parameters(const Architecture& architecture,
+                                            const storage::ModelWeights& weights) {
+  std::vector<std::string> lacking;
+  const ParameterTable& table = architecture.parameters();
+  for (const ParameterSpec& spec : table.parameters) {
+    if (!spec.buffer && !is_stored(table, spec, weights)) lacking.push_back(spec.name);
+  }
+  return lacking;
+}
+
+}  // namespace hftrain::plan

@@ -1,0 +1,23 @@
+// What the files of a model say of matrices that its config ties.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hftrain/architectures/architecture.h"
+#include "hftrain/storage/model_folder.h"
+
+namespace hftrain::plan {
+
+// As transformers: an output matrix that the files keep beside the embedding with other numbers is one of its own, and the model
+// returned has it. Else the model that was given. Error(kData) where the family cannot have it.
+std::shared_ptr<const architectures::Architecture> as_stored(
+    std::shared_ptr<const architectures::Architecture> architecture, const storage::ModelWeights& weights,
+    const std::string& origin);
+
+// Parameters that the files do not hold, under any name.
+std::vector<std::string> lacking_parameters(const architectures::Architecture& architecture,
+                                            const storage::ModelWeights& weights);
+
+}  // namespace hftrain::plan

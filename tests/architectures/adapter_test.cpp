@@ -1,0 +1,83 @@
+// Which modules an adapter stands beside and which it saves whole: by the flags of a run, and by a file that peft wrote.
+#include "hftrain/architectures/adapter.h"
+
+#include "hftrain/architectures/adapter_config.h"
+#include "hftrain/architectures/architecture.h"
+#include "support/catch.h"
+#include "support/refusal.h"
+
+namespace hftrain::architectures {
+namespace {
+
+ParameterTable table_of(const char* config, Head head = Head::kCausalLm) {
+  return Architecture::from_config(parse_json(config, "test"), "test", head)->parameters();
+}
+
+ParameterTable gpt2() {
+  return table_of(R"({"model_type": "gpt2", "vocab_size": 64, "n_embd": 8, "n_layer": 1, "n_head": 2})");
+}
+
+ParameterTable t5(Head head) {
+  return table_of(
+      R"({"model_type": "t5", "vocab_size": 64, "d_model": 8, "d_ff": 8, "d_kv": 4, "num_layers": 1, "num_heads": 2})",
+      head);
+}
+
+// As peft writes it.
+AdapterSpec of_file(std::vector<std::string> targets, std::vector<std::string> saved,
+                    const Json& ensure_weight_tying = false) {
+  Json config = {{"peft_type", "LORA"},
+                 {"r", 2},
+                 {"target_modules", targets},
+                 {"modules_to_save", saved},
+                 {"peft_version", "0.21.2"}};
+  if (!ensure_weight_tying.is_null()) config["ensure_weight_tying"] = ensure_weight_tying;
+  return adapter_from_json(config, "adapter_config.json");
+}
+
+}  // namespace
+
+TEST_CASE("A tied matrix that peft trained apart is refused, whatever ensure_weight_tying says") {
+  const std::string apart = "the adapter has two matrices where the model has one";
+  const ParameterTable bart = table_of(
+      R"({"model_type": "bart", "vocab_size": 64, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1,
+          "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 8, "decoder_ffn_dim": 8})",
+      Head::kSeq2SeqLm);
+  for (const Json& ties : {Json(true), Json(false)}) {
+    CHECK_REFUSED(saved_whole(gpt2(), of_file({"c_attn"}, {"wte"}, ties), "gpt2"), apart);
+    CHECK_REFUSED(saved_whole(bart, of_file({"q_proj"}, {"shared"}, ties), "bart"), apart);
+  }
+  // As peft calls the module once it has tied the two: then the file has both.
+  CHECK(saved_whole(gpt2(), of_file({"c_attn"}, {"transformer.wte"}, true), "gpt2").size() == 1);
+  CHECK(saved_whole(gpt2(), of_file({"c_attn"}, {"wte"}, Json()), "gpt2").size() == 1);  // one of ours
+  const ParameterTable llama = table_of(
+      R"({"model_type": "llama", "vocab_size": 64, "hidden_size": 8, "num_attention_heads": 2,
+          "num_hidden_layers": 1, "intermediate_size": 8, "tie_word_embeddings": true})");
+  CHECK(saved_whole(llama, of_file({"q_proj"}, {"embed_tokens"}, true), "llama").size() == 1);
+  CHECK_REFUSED(saved_whole(llama, of_file({"q_proj"}, {"embed_tokens"}, false), "llama"), apart);
+}
+
+TEST_CASE("Names of an adapter's file that the model does not have are passed over, those of flags are not") {
+  const ParameterTable classes = t5(Head::kSequenceClassification);
+  AdapterSpec spec = of_file({"q", "v", "c_attn"}, {"classifier", "score"});
+  CHECK(saved_whole(classes, spec, "t5").empty());
+  CHECK(adapted_modules(classes, spec, "t5").size() == 6);
+  spec.targets = {"c_attn"};
+  CHECK_REFUSED(adapted_modules(classes, spec, "t5"),
+                "the adapter would stand beside no module of the model");
+  spec.targets = {"q", "out_proj"};
+  CHECK_REFUSED(adapted_modules(classes, spec, "t5"), "adapter_config.json");
+  CHECK_REFUSED(adapted_modules(classes, spec, "t5"), "hftrain checkpoint merge");
+  AdapterSpec asked{.targets = {"q", "c_attn"}, .saved_modules = {"score"}};
+  CHECK_REFUSED(adapted_modules(classes, asked, "t5"), "no module of the model is called 'c_attn'");
+  CHECK_REFUSED(saved_whole(classes, asked, "t5"), "is called 'score'");
+}
+
+TEST_CASE("An adapter whose modules are all saved whole is refused") {
+  const AdapterSpec asked{.targets = {"c_attn"}, .saved_modules = {"attn"}};
+  CHECK_REFUSED(adapted_modules(gpt2(), asked, "gpt2"),
+                "the adapter would stand beside no module of the model");
+  CHECK_REFUSED(adapted_modules(gpt2(), asked, "gpt2"), "fewer of them as --lora_modules_to_save");
+}
+
+}  // namespace hftrain::architectures
