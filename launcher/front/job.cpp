@@ -97,7 +97,12 @@ Job::Job(const CommandContext& context, Inputs& inputs, const launcher::Membersh
 
 void Job::check_network() {
   const std::vector<launcher::Peer> peers = launcher::peers_of(introductions_);
-  if (alone() || peers.size() < 2) return;
+  if (!alone() && peers.size() > 1) try_peers(peers);
+  answer_port_.reset();
+  introductions_.clear();
+}
+
+void Job::try_peers(const std::vector<launcher::Peer>& peers) {
   launcher::Unreached unreached;
   launcher::BackgroundWork own([&](const std::atomic<bool>&) {
     unreached[0] = launcher::unreached({peers.begin() + 1, peers.end()}, launcher::kReachSeconds);
@@ -113,8 +118,6 @@ void Job::check_network() {
   }
   const auto error = launcher::unreached_machines(introductions_, unreached);
   if (error) throw *error;
-  answer_port_.reset();
-  introductions_.clear();
 }
 
 void Job::run_in_background(const std::function<void()>& work) {

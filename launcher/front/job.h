@@ -65,6 +65,7 @@ class Job {
   void refuse(const Error& error);
 
  private:
+  void try_peers(const std::vector<launcher::Peer>& peers);
   launcher::Rendezvous bind_here() const;
   std::string address_for(int agent, const plan::RunPlan& plan) const;
   std::string machine_of(int agent) const { return inputs_.agents[static_cast<size_t>(agent)].machine; }

@@ -4,6 +4,7 @@
 
 #include "hftrain/base/log_level.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 #include "hftrain/reporting/event_text.h"
 
 namespace hftrain::front {
@@ -55,18 +56,24 @@ std::string lines_for_log(const plan::RunPlan& plan, const plan::WorkerEvent& ev
   return name == nullptr || is_detail ? "" : reporting::event_lines(name, event.data);
 }
 
+std::set<int> named_by_local_ranks(const std::string& list, const plan::RanksPlan& ranks,
+                                   std::optional<int> agent) {
+  std::set<int> local_ranks, named;
+  for (const std::string& part : split(list, ',')) {
+    if (const std::optional<int> number = whole_number(trim(part))) local_ranks.insert(*number);
+  }
+  for (const plan::RankPlan& rank : ranks.ranks) {
+    if ((!agent || rank.agent == *agent) && local_ranks.contains(rank.local_rank)) named.insert(rank.rank);
+  }
+  return named;
+}
+
 launcher::OutputFilter shown_words(const arguments::ParseOutcome& parsed, const plan::RunPlan& plan) {
   const arguments::LaunchArguments& asked = parsed.arguments.launch;
   launcher::OutputFilter filter(parsed.origins.is_chosen("log_ranks") ? asked.log_ranks : "all", asked.tee,
                                 asked.redirects);
   if (asked.local_ranks_filter.empty()) return filter;
-  const std::vector<std::string> names = split(asked.local_ranks_filter, ',');
-  std::set<int> named;
-  for (const plan::RankPlan& rank : plan.ranks.ranks) {
-    if (std::find(names.begin(), names.end(), std::to_string(rank.local_rank)) != names.end())
-      named.insert(rank.rank);
-  }
-  filter.keep_only(std::move(named));
+  filter.keep_only(named_by_local_ranks(asked.local_ranks_filter, plan.ranks));
   return filter;
 }
 

@@ -1,6 +1,8 @@
 // What ranks say of the run by events: headers, records, metrics, warnings.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 
 #include "hftrain/arguments/parse.h"
@@ -15,6 +17,10 @@ namespace hftrain::front {
 const char* name_for_people(const plan::RunPlan& plan, const plan::WorkerEvent& event);
 // Its lines for the rank's log, where --progress and --quiet do not count; empty: none.
 std::string lines_for_log(const plan::RunPlan& plan, const plan::WorkerEvent& event);
+
+// The ranks of which a list of local ranks ("0, 2") names the own, of one agent or of all.
+std::set<int> named_by_local_ranks(const std::string& list, const plan::RanksPlan& ranks,
+                                   std::optional<int> agent = std::nullopt);
 
 // Whose words the console shows: all ranks', or those whose stderr --log_ranks, --tee, --redirects and --local_ranks_filter leave on it.
 launcher::OutputFilter shown_words(const arguments::ParseOutcome& parsed, const plan::RunPlan& plan);

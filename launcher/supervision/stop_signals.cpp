@@ -26,7 +26,8 @@ sigset_t set_of(const std::vector<std::string>& names) {
   sigemptyset(&stops);
   for (const int number : kStops) {
     const std::string name = std::string("SIG") + ::sigabbrev_np(number);
-    const bool named = std::find(names.begin(), names.end(), name) != names.end();
+    const bool named = std::any_of(names.begin(), names.end(),
+                                   [&](const std::string& padded) { return trim(padded) == name; });
     const bool announces = number == SIGUSR1 || number == SIGUSR2;
     if (announces || (named && !(number == SIGHUP && is_ignored(number)))) sigaddset(&stops, number);
   }

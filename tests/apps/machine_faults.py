@@ -233,6 +233,18 @@ def scenario_without_a_secret_no_port_is_open_everywhere(scenario):
               str(seen))
 
 
+def scenario_agents_of_one_machine_leave_no_port_of_the_test_open(scenario):
+    port, output = free_port(), os.path.join(scenario.folder, "beside")
+    fronts = [scenario.front(0, scenario.flags(output, *scenario.nodes(port, index), "--max_steps", "100000"), f"beside-{index}") for index in (0, 1)]
+    fronts[0].wait_for("loss")
+    listening = listening_beside(fronts[0].process.pid)
+    for front in fronts:
+        front.process.send_signal(signal.SIGTERM)
+    text = "".join(front.text() for front in fronts)
+    check("beside: both end with 143", [front.wait() for front in fronts] == [143, 143], text)
+    check("beside: the port of the job and the store of the ranks are open, no other", len(listening) == 2, str(listening))
+
+
 def another_network(machines, number):
     """Addresses of all machines on the same cables."""
     addresses = [f"172.{31 - number}.{os.getpid() % 256}.{index + 1}" for index in range(len(machines.names))]

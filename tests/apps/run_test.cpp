@@ -295,7 +295,7 @@ TEST_CASE("SIGTERM saves a checkpoint that verifies, code 143, and the run goes 
 TEST_CASE("the signals that stop a run can be named, and a quiet run says nothing", "[process]") {
   if (!kHasWorker) HFTRAIN_SKIP(kNoWorker);
   const RunFixture fixture;
-  Program run = fixture.start({"--max_steps", "100000", "--signals_to_handle", "SIGQUIT,SIGHUP", "--quiet"});
+  Program run = fixture.start({"--max_steps", "100000", "--signals_to_handle", "SIGHUP, SIGQUIT", "--quiet"});
   pollfd ended{run.child().exit_descriptor(), POLLIN, 0};
   while (!path_exists(fixture.output + "/checkpoint-3")) REQUIRE(::poll(&ended, 1, 1) == 0);
   run.child().send(SIGQUIT);

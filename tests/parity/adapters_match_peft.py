@@ -139,6 +139,21 @@ def grown_as_peft_merges(scratch):
     return all(passed)
 
 
+def tied_embeddings_saved_whole(scratch):
+    """Trained as one with the output matrix, and saved under both names: peft computes with our folder what the merged model does."""
+    text, passed = fixtures.sample_text(scratch), []
+    for shape, module in (("tiny-gpt2", "wte"), ("tiny-gemma", "embed_tokens")):
+        ours, merged = (os.path.join(scratch, f"tied-{shape}-{part}") for part in ("ours", "merged"))
+        model = fixtures.model_folder(scratch, shape, fixtures.tokenizer(scratch, text))
+        fixtures.run([fixtures.HFTRAIN, "--model_name_or_path", model, "--use_peft", "--lora_modules_to_save", module, "--train_file", text, "--block_size", "64", "--max_steps", "5",
+                      "--learning_rate", "1e-2", "--use_cpu", "--nproc_per_node", "1", "--save_strategy", "no", "--do_train", "--output_dir", ours])
+        fixtures.run([fixtures.HFTRAIN, "checkpoint", "merge", ours, merged])
+        opened, whole = loss_in_peft(model, ours, text), merged_loss(model, merged, text)
+        print(f"tied embeddings of {shape}: in peft {opened:.6f}, merged {whole:.6f}", flush=True)
+        passed.append(abs(opened - whole) <= 1e-5 * whole)
+    return all(passed)
+
+
 def head_over_a_body(scratch):
     """A body without a head, under which an adapter of ours holds a new one: peft computes with it what the merged model does."""
     import torch
@@ -210,7 +225,7 @@ def main():
     except ImportError:
         print("SKIPPED: peft is not installed")
         sys.exit(77)
-    others = {"grown": grown_as_peft_merges, "headless": head_over_a_body, "tied-head": tied_head_over_a_body}
+    others = {"grown": grown_as_peft_merges, "tied": tied_embeddings_saved_whole, "headless": head_over_a_body, "tied-head": tied_head_over_a_body}
     fixtures.compare_cases(CASES | others, lambda name, steps, scratch: others[name](scratch) if name in others else compare(name, steps, scratch), steps=20)
 
 

@@ -90,7 +90,8 @@ std::optional<Diagnostic> missing_log_ranks(const ResolveInput& input, int world
   const std::string& text = input.parsed.arguments.launch.log_ranks;
   if (text == "all") return std::nullopt;
   std::vector<std::string> missing;
-  for (const std::string& number : split(text, ',')) {
+  for (const std::string& padded : split(text, ',')) {
+    const std::string number = trim(padded);
     if (number.size() > 9 || std::stoi(number) >= world_size) missing.push_back(number);
   }
   if (missing.empty()) return std::nullopt;

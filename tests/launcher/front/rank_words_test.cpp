@@ -35,6 +35,8 @@ TEST_CASE("words of all ranks are shown, or of those whose stderr a flag leaves 
   CHECK(shown({"--log_ranks", "1"}) == Ranks{1});
   CHECK(shown({"--log_ranks", "0"}) == Ranks{0});
   CHECK(shown({"--local_ranks_filter", "1"}) == Ranks{1});
+  CHECK(shown({"--local_ranks_filter", "0, 1"}) == Ranks{0, 1});
+  CHECK(shown({"--log_ranks", " 0, 1"}) == Ranks{0, 1});
   CHECK(shown({"--redirects", "3"}).empty());
   CHECK(shown({"--redirects", "1"}) == Ranks{0, 1});
   CHECK(shown({"--redirects", "0:2"}) == Ranks{1});

@@ -282,3 +282,8 @@ fault("a plan is made for files that lack a parameter",
       "lib/hftrain/plan/resolve_model.cpp", "if (std::ranges::count(input.model.lacking, spec.name) == 0) continue;", "if (std::ranges::count(input.model.lacking, spec.name) < 9) continue;",
       tests=["plan: files that lack a parameter are refused by the plan, but for a head that is drawn anew"],
       says=r"lack 'score\.weight'|code")
+
+fault("tied embeddings that are saved whole have one of their names",
+      "lib/hftrain/plan/resolve_adapter.cpp", "  add_tied_modules(*model.architecture, spec);\n", "",
+      tests=["runs: adapters: tied embeddings that are saved whole are told to peft"],
+      says=r"FAILED: it finds both|both modules", seconds=200)

@@ -276,3 +276,13 @@ fault("brackets of an IPv6 address are taken for a part of it",
       "launcher/environments/find_membership.cpp", "host = host.substr(1, host.size() - 2);", "{}",
       tests=["launcher: an address of IPv6 may stand in brackets, as torchrun has it"],
       says=r"fd00::6")
+
+fault("agents of one machine leave the port of the network's test open",
+      "launcher/front/job.cpp", "try_peers(peers);\n  answer_port_.reset();", "try_peers(peers);\n  if (peers.size() > 1) answer_port_.reset();",
+      tests=["runs: machines: agents of one machine leave no port of the test open"],
+      says=r"and the store of the ranks are open", seconds=200)
+
+fault("a blank in front of a signal's name makes another of it",
+      "launcher/supervision/stop_signals.cpp", "return trim(padded) == name;", "return padded == name;",
+      tests=["runs: the signals that stop a run can be named, and a quiet run says nothing"],
+      says=r"143", seconds=200)

@@ -28,7 +28,8 @@ bool valid_tee(const std::string& text) {
 
 bool valid_ranks(const std::string& text) {
   if (text == "all") return true;
-  for (const std::string& part : split(text, ',')) {
+  for (const std::string& padded : split(text, ',')) {
+    const std::string part = trim(padded);
     if (part.empty() || part.find_first_not_of("0123456789") != std::string::npos) return false;
   }
   return true;
@@ -38,7 +39,7 @@ bool valid_signals(const std::string& text) {
   const std::vector<std::string> known = {"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"};
   const std::vector<std::string> names = split(text, ',');
   return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-    return std::find(known.begin(), known.end(), name) != known.end();
+    return std::find(known.begin(), known.end(), trim(name)) != known.end();
   });
 }
 
