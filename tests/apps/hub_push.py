@@ -121,6 +121,9 @@ def names_branches_and_tokens_are_found(fixture, folder):
                    "does not take the access token")
         flags = ["--hub_strategy", "end", "--hub_model_id", "named", "--push_to_hub_organization", "org"]
         four_parts(push(fixture, environment, out, *flags, "--hub_token", SECRET, "--hub_revision", "none", expect_code=4).stderr, "no revision 'none'")
+        four_parts(push(fixture, environment, out, "--hub_token", SECRET, "--hub_model_id", "fresh", "--hub_revision", "dev", expect_code=4).stderr,
+                   "no revision 'dev'", "a new one has main alone")
+        expect(("model", "me/fresh") not in server.repositories, "and nothing was made", server.repositories)
         four_parts(push(fixture, environment, out, "--hub_token", SECRET, "--hub_revision", "a" * 40, expect_code=2).stderr, "branches alone")
         four_parts(push(fixture, environment, out, "--hub_token", SECRET, "--hub_model_id", "a/b/c", expect_code=2).stderr, "no name of a repository")
         said = push(fixture, environment, out, *flags, "--hub_token", SECRET, "--hub_revision", "dev/a").stderr

@@ -182,6 +182,16 @@ class Push {
   std::vector<LargeFile> large_;  // of the last operations_left()
 };
 
+// What is made has main alone: it would stay there, empty.
+void refuse_new(Api& api, const Repository& repository, const std::string& revision) {
+  const http::Answer there = api.ask(repository.api());
+  if (there.status != 404) return;
+  throw Error(ExitCode::kData, repository.shown() + " has no revision '" + revision + "'")
+      .where(masked("HF_ENDPOINT", api.endpoint()) + repository.web())
+      .why("it is not there, or hidden from this token, and a new one has main alone")
+      .hint("main, or make it with that branch first");
+}
+
 }  // namespace
 
 bool push(Api& api, const PushRequest& request) {
@@ -200,6 +210,7 @@ std::string owner_of_token(Api& api) {
 
 void prepare_repository(Api& api, const Repository& repository, std::optional<bool> is_private,
                         const std::string& revision) {
+  if (revision != "main") refuse_new(api, repository, revision);
   const size_t slash = repository.id.find('/');
   Json asked = {{"name", repository.id.substr(slash + 1)},
                 {"organization", repository.id.substr(0, slash)},

@@ -30,7 +30,8 @@ bool push(Api& api, const PushRequest& request);
 
 // The name of the token's owner. Throws Api::refusal() (kUsage when the Hub does not know the token).
 std::string owner_of_token(Api& api);
-// Makes the repository unless it is there; `is_private` unset is what its owner has chosen. Then asks whether this token may
+// Makes the repository unless it is there, or `revision` is a branch that it would not have; `is_private` unset is what its
+// owner has chosen. Then asks whether this token may
 // write to `revision`. Error(kData) when not, or there is no such revision; kUsage when the Hub does not know the token.
 void prepare_repository(Api& api, const Repository& repository, std::optional<bool> is_private,
                         const std::string& revision);

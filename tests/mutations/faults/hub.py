@@ -160,3 +160,7 @@ fault("the Hub's own header of its limits is passed over",
       "lib/hftrain/hub/api.cpp", 'header_of(answer, "ratelimit")', 'header_of(answer, "x-ratelimit")',
       tests=["hub: the Hub is asked again when it says that it wants to be"],
       says=r"56")
+
+fault("a repository is made for a branch that it will not have",
+      "lib/hftrain/hub/push.cpp", 'if (revision != "main") refuse_new(api, repository, revision);', "",
+      tests=["runs: push: names branches and tokens are found"], says=r"FAILED|a new one has main alone")
