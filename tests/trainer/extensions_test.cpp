@@ -128,6 +128,32 @@ TEST_CASE("a callback hears every event in the order of the Trainer") {
   CHECK(heard == wanted);
 }
 
+TEST_CASE("a callback sees the flags as the Trainer's handler leaves them") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 4);
+  plan.steps.max_steps = 2;
+  plan.evaluation.on_start = true;
+  plan.evaluation.interval = {"steps", 2};
+  plan.saving.interval = {"steps", 2};
+  for (const bool asynchronous : {false, true}) {
+    INFO("asynchronous " << asynchronous);
+    plan.saving.asynchronous = asynchronous;
+    plan.output_dir = folder.path() + (asynchronous ? "/later" : "/at_once");
+    Words heard, seen;
+    train_with(
+        plan, listening(heard, plan, [&](const std::string& event, const auto& state, const auto& control) {
+          const std::string flags = std::string(control.should_log ? "l" : "") +
+                                    (control.should_evaluate ? "e" : "") + (control.should_save ? "s" : "");
+          if (state.global_step == 0 || state.global_step == 2) seen.push_back(event + ' ' + flags);
+        }));
+    const auto saw = [&](const char* words) { return std::count(seen.begin(), seen.end(), words); };
+    CHECK(saw("log eval_loss ") == 1);    // before the first update
+    CHECK(saw("log eval_loss es") == 1);  // at the second
+    CHECK(saw("evaluate eval_loss s") == 1);
+    CHECK(saw("save ") == 1);
+  }
+}
+
 TEST_CASE("a callback has the last word at the end of an epoch") {
   const TemporaryDirectory folder;
   plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);

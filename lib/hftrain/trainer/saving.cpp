@@ -111,7 +111,10 @@ void Trainer::finish_save() {
 }
 
 void Trainer::announce_checkpoint() {
+  const bool of_another = control_.should_save && save_.state.global_step != state_.global_step;
+  control_.should_save = false;  // as the Trainer's handler, before anybody is told
   for (const auto& callback : callbacks_) callback->on_save(save_.state, control_);
+  if (of_another) control_.should_save = true;
   if (!speaks()) return;
   Json event = {{"step", save_.state.global_step},
                 {"path", storage::checkpoint_path(plan_.output_dir, save_.state.global_step)},

@@ -100,8 +100,8 @@ void Trainer::train() {
   notify(&Callback::on_train_begin);
   agree_on_flags();
   if (plan_.evaluation.on_start && state_.global_step == 0 && plan_.data.validation) {
-    control_.should_evaluate = true;
-    act_on_flags();
+    evaluate_and_track();  // no flag asks for it, nor for what its callbacks would like to follow
+    agree_on_flags();
   }
   if (state_.evaluation_pending) {  // and the checkpoint of this step takes note of it
     last_saved_step_ = -1;

@@ -535,3 +535,14 @@ fault("numbers of a search keep the underscores of YAML",
       "lib/hftrain/search/specification.cpp", "arguments::parts_meant_in_yaml(as_it_stands, plain);", "as_it_stands;",
       tests=["search: numbers and truth values of a search are those of YAML"],
       says=r"is no number|0.000_1")
+
+fault("a callback is told of a save that is still to come",
+      "lib/hftrain/trainer/saving.cpp", "  control_.should_save = false;  // as the Trainer's handler, before anybody is told\n", "",
+      tests=["trainer: a callback sees the flags as the Trainer's handler leaves them"],
+      says=r'saw\("save "\)')
+
+fault("the evaluation before the first update is asked for by a flag",
+      "lib/hftrain/trainer/training.cpp", "    evaluate_and_track();  // no flag asks for it, nor for what its callbacks would like to follow\n",
+      "    control_.should_evaluate = true;\n    evaluate_and_track();\n",
+      tests=["trainer: a callback sees the flags as the Trainer's handler leaves them"],
+      says=r'saw\("log eval_loss "\)')
