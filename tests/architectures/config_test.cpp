@@ -157,6 +157,25 @@ TEST_CASE("what is not implemented is refused by name") {
                  "cross attention"));
 }
 
+TEST_CASE("layer_types say which layers of a Mistral have a window, as of a Qwen") {
+  Json config = tiny_llama();
+  config["model_type"] = "mistral";
+  config["sliding_window"] = 4;
+  using Windows = std::vector<std::optional<int64_t>>;
+  const auto windows = [&] { return llama_config(Architecture::from_config(config, "c")).sliding_window; };
+  CHECK(windows() == Windows{4, 4});
+  config["layer_types"] = {"full_attention", "sliding_attention"};
+  CHECK(windows() == Windows{std::nullopt, 4});
+  for (const char* family : {"mistral", "qwen2"}) {
+    config["model_type"] = family;
+    config["sliding_window"] = nullptr;
+    CHECK(contains(error_of(config).render(), "names sliding_attention, and there is no window"));
+  }
+  config = tiny_llama();
+  config["rope_parameters"] = {{"full_attention", {{"rope_theta", 50.0}}}};
+  CHECK(contains(error_of(config).render(), "full_attention has its own"));
+}
+
 TEST_CASE("an attention that sees other tokens than its family's is refused") {
   const auto error = [](const char* model_type, Head head, const Json& value) {
     return error_of_head({{"model_type", model_type}, {"is_causal", value}}, head).render();

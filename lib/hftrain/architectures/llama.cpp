@@ -38,15 +38,17 @@ void derive_missing(const ConfigSchema& schema, Json& json) {
   }
 }
 
-// Qwen: by layer_types; Mistral: every layer when set; Llama: never.
+// Qwen: by layer_types; Mistral: every layer when set, or as transformers, which takes a Mistral with them for a Ministral, by
+// layer_types; Llama: never.
 void read_windows(const ConfigSchema& schema, const Json& json, ConfigValues& values, LlamaConfig& config) {
   std::optional<int64_t> window;
   if (has_key(schema, "sliding_window") && !json["sliding_window"].is_null())
     window = values.positive("sliding_window");
   config.sliding_window.assign(static_cast<size_t>(config.num_hidden_layers), std::nullopt);
-  if (config.model_type == "mistral") config.sliding_window.assign(config.sliding_window.size(), window);
-  if (!has_key(schema, "use_sliding_window")) return;
-  const Json& types = json["layer_types"];
+  const bool mistral = config.model_type == "mistral";
+  const Json types = json.value("layer_types", Json());
+  if (mistral && types.is_null()) config.sliding_window.assign(config.sliding_window.size(), window);
+  if (!has_key(schema, "use_sliding_window") && (!mistral || types.is_null())) return;
   if (!types.is_array() || types.size() != config.sliding_window.size()) {
     return values.refuse("layer_types must name a type for each of the " +
                          std::to_string(config.num_hidden_layers) + " layers");
@@ -56,7 +58,11 @@ void read_windows(const ConfigSchema& schema, const Json& json, ConfigValues& va
       return values.refuse("layer type " + types[layer].dump() + " is not implemented",
                            "the implemented types are full_attention and sliding_attention");
     }
-    if (types[layer] == kSliding) config.sliding_window[layer] = window;
+    if (types[layer] != kSliding) continue;
+    if (!window)
+      return values.refuse("layer_types names sliding_attention, and there is no window",
+                           "sliding_window is null, or use_sliding_window false");
+    config.sliding_window[layer] = window;
   }
 }
 

@@ -67,6 +67,10 @@ RopeConfig read_rope(const Json& config, const std::string& origin) {
   const Json& rope = config["rope_parameters"];
   if (!rope.is_object())
     throw refused(origin, "the RoPE settings must be an object", std::string("they are ") + rope.type_name());
+  for (const auto& [key, value] : rope.items()) {
+    if (value.is_object())
+      throw refused(origin, "RoPE settings of one kind of layers are not implemented", key + " has its own");
+  }
   RopeConfig typed;
   typed.theta = number(rope, "rope_theta", origin);
   if (!(typed.theta > 0)) throw refused(origin, "rope_theta must be above 0", kTurnsBy);

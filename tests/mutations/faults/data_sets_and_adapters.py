@@ -234,7 +234,7 @@ fault("a merge takes a cache folder that it looks into for nothing",
       says=r"a folder lies in no cache")
 
 fault("a matrix that peft does not tie is opened as one, for its config says so",
-      "lib/hftrain/architectures/adapter_config.cpp", '!config.contains("peft_version") || !config.value("ensure_weight_tying", Json()).is_null();', '!config.contains("peft_version") || config.value("ensure_weight_tying", Json()) == false;',
+      "lib/hftrain/architectures/adapter_config.cpp", '!config.value("ensure_weight_tying", Json()).is_null();', 'config.value("ensure_weight_tying", Json()) == false;',
       tests=["architectures: A tied matrix that peft trained apart is refused, whatever ensure_weight_tying says"],
       says=r"two matrices where the model has one")
 
@@ -287,3 +287,12 @@ fault("tied embeddings that are saved whole have one of their names",
       "lib/hftrain/plan/resolve_adapter.cpp", "  add_tied_modules(*model.architecture, spec);\n", "",
       tests=["runs: adapters: tied embeddings that are saved whole are told to peft"],
       says=r"FAILED: it finds both|both modules", seconds=200)
+fault("a Mistral's layers are all alike, whatever its config says",
+      "lib/hftrain/architectures/llama.cpp", "if (mistral && types.is_null()) config.sliding", "if (mistral) return config.sliding",
+      tests=["architectures: layer_types say which layers of a Mistral have a window, as of a Qwen"],
+      says=r"nullopt|windows")
+
+fault("RoPE of one kind of layers is passed over",
+      "lib/hftrain/architectures/rope_config.cpp", "if (value.is_object())", "if (value.is_object() && value.empty())",
+      tests=["architectures: layer_types say which layers of a Mistral have a window, as of a Qwen"],
+      says=r"full_attention has its own")

@@ -115,7 +115,7 @@ fault("the copy of a tied output is of any shape in a plan",
       says=r"lm_head\.weight")
 
 fault("a plan holds the first model's shapes against a run that goes on from a checkpoint",
-      "lib/hftrain/plan/resolve_model.cpp", "input.resume_from.empty() || plan.adapter;", "true;",
+      "lib/hftrain/plan/resolve_model.cpp", "if (input.resume_from.empty() || plan.adapter) {", "if (true) {",
       tests=["plan: a stored weight of another shape than the run's is refused by the plan"],
       says=r"wrong shape")
 
