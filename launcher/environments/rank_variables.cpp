@@ -86,7 +86,7 @@ class Reader {
       }
     };
     look(family.rank);
-    if (seen.empty()) return std::nullopt;
+    if (seen.empty() && !(plain && names_others())) return std::nullopt;
     look(family.size);
     if (const auto local_rank = plain ? local_rank_of_plain() : std::nullopt) {
       seen.push_back(*local_rank);
@@ -103,6 +103,12 @@ class Reader {
       return std::nullopt;
     }
     return plain ? plain_process(seen) : mpi_process(family, seen);
+  }
+
+  // What is set of one process among several, where its rank is not.
+  bool names_others() const {
+    const auto size = first({"WORLD_SIZE"});
+    return first({"LOCAL_RANK"}) || (size && size->second != "1");
   }
 
   std::optional<Variable> local_rank_of_plain() const {

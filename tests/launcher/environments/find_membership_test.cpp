@@ -273,6 +273,19 @@ TEST_CASE("numbers of the environment that are none are refused by name") {
       contains(refusal(with(open_mpi(0, 2, 0, 2), {{"OMPI_COMM_WORLD_LOCAL_SIZE", "3"}})), "not in 1 to 2"));
 }
 
+TEST_CASE("variables of one process among several without its rank are named in a warning") {
+  const auto said = [](const Variables& variables) {
+    const auto notices = membership(variables).notices;
+    return notices.empty() ? "" : notices.front();
+  };
+  CHECK(
+      contains(said({{"WORLD_SIZE", "2"}}), "WORLD_SIZE=2 of the environment is not used: RANK, LOCAL_RANK"));
+  CHECK(
+      contains(said({{"LOCAL_RANK", "1"}}), "LOCAL_RANK=1 of the environment is not used: RANK, WORLD_SIZE"));
+  CHECK(said({{"WORLD_SIZE", "1"}}).empty());
+  CHECK(said({{"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}}).empty());
+}
+
 TEST_CASE("the flag --local_rank of old launchers stands for LOCAL_RANK, which wins") {
   LaunchArguments launch;
   launch.local_rank = 0;

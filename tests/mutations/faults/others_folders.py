@@ -286,3 +286,8 @@ fault("a blank in front of a signal's name makes another of it",
       "launcher/supervision/stop_signals.cpp", "return trim(padded) == name;", "return padded == name;",
       tests=["runs: the signals that stop a run can be named, and a quiet run says nothing"],
       says=r"143", seconds=200)
+
+fault("WORLD_SIZE without a rank is passed over in silence",
+      "launcher/environments/rank_variables.cpp", "if (seen.empty() && !(plain && names_others())) return", "if (seen.empty()) return",
+      tests=["launcher: variables of one process among several without its rank are named in a warning"],
+      says=r"WORLD_SIZE=2 of the environment")
