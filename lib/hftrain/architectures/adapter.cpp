@@ -131,13 +131,6 @@ bool is_other_name_of_head(const ParameterTable& table, const AdapterSpec& spec,
   });
 }
 
-// Of a tied matrix that is saved whole by another of its names.
-bool is_other_name_of_saved(const ParameterTable& table, const AdapterSpec& spec, const std::string& target) {
-  return std::ranges::any_of(table.tied, [&](const TiedParameter& tied) {
-    return lies_within(tied.alias, target) && is_saved(spec, tied.parameter);
-  });
-}
-
 Error trained_apart(const TiedParameter& tied) {
   return Error(ExitCode::kData, "the adapter has two matrices where the model has one")
       .where("modules_to_save of the adapter")
@@ -279,9 +272,7 @@ std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spe
       if (!parameter.adapts && !parameter.buffer && belongs_to(parameter, target))
         positions.push_back(static_cast<int>(i));
     }
-    if (positions.size() > before || is_other_name_of_head(table, spec, target) ||
-        is_other_name_of_saved(table, spec, target))
-      continue;
+    if (positions.size() > before || is_other_name_of_head(table, spec, target)) continue;
     refuse_module_to_save(table, spec, target, model);
   }
   std::sort(positions.begin(), positions.end());

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "hftrain/architectures/adapter_config.h"
-#include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/resolve_parts.h"
@@ -59,17 +58,6 @@ std::vector<std::string> modules_of_head(const ModelFacts& model) {
   return modules;
 }
 
-// peft has a copy of a tied matrix for each module that is saved whole, and opens ours rightly where it finds both.
-void add_tied_modules(const Architecture& architecture, AdapterSpec& spec) {
-  for (const auto& tied : architectures::tied_and_saved(architecture.parameters(), spec)) {
-    const std::string module = tied.alias.substr(0, tied.alias.rfind('.'));
-    const bool named = std::ranges::any_of(spec.saved_modules, [&](const std::string& ending) {
-      return architectures::lies_within(tied.alias, ending);
-    });
-    if (!named) spec.saved_modules.push_back(module);
-  }
-}
-
 AdapterSpec asked_for(const AdapterArguments& asked, const ModelFacts& model) {
   AdapterSpec spec;
   spec.rank = asked.lora_r;
@@ -81,7 +69,6 @@ AdapterSpec asked_for(const AdapterArguments& asked, const ModelFacts& model) {
   for (const std::string& module : modules_of_head(model)) {
     if (std::ranges::count(spec.saved_modules, module) == 0) spec.saved_modules.push_back(module);
   }
-  add_tied_modules(*model.architecture, spec);
   return spec;
 }
 

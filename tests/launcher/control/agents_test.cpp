@@ -87,7 +87,7 @@ TEST_CASE(
   CHECK(contains(job[0].out(), "rank 3 was killed by SIGKILL"));
   CHECK(contains(job[0].out(), "node 1 (host-1)"));
   CHECK(contains(job[0].out(), "| farewell"));
-  CHECK(contains(job[0].out(), "rank 2 ended by the launcher on node 1 (host-1)"));
+  CHECK(contains(job[0].out(), "rank 2 on node 1 (host-1) ended by the launcher"));
 }
 
 TEST_CASE("a failure that a rank of another node reports decides the code of all", "[process]") {

@@ -283,10 +283,6 @@ fault("a plan is made for files that lack a parameter",
       tests=["plan: files that lack a parameter are refused by the plan, but for a head that is drawn anew"],
       says=r"lack 'score\.weight'|code")
 
-fault("tied embeddings that are saved whole have one of their names",
-      "lib/hftrain/plan/resolve_adapter.cpp", "  add_tied_modules(*model.architecture, spec);\n", "",
-      tests=["runs: adapters: tied embeddings that are saved whole are told to peft"],
-      says=r"FAILED: it finds both|both modules", seconds=200)
 fault("a Mistral's layers are all alike, whatever its config says",
       "lib/hftrain/architectures/llama.cpp", "if (mistral && types.is_null()) config.sliding", "if (mistral) return config.sliding",
       tests=["architectures: layer_types say which layers of a Mistral have a window, as of a Qwen"],
