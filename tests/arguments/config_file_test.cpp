@@ -98,6 +98,10 @@ TEST_CASE("a mapping that import/ reads is printed with numbers and truth values
   const ParseOutcome second = parse_arguments(Words{"--config", again.path}, {});
   CHECK(print_config(second, "minimal") == printed);
   CHECK(arguments_json(second) == arguments_json(outcome));
+  const WrittenFile secret("deepspeed: {zero_optimization: {stage: 2}, wandb: {api_key: 123456}}\n");
+  const std::string masked = print_config(parse({"--config", secret.path, "--print_config"}), "minimal");
+  CHECK(contains(masked, "<API_KEY>"));
+  CHECK_FALSE(contains(masked, "123456"));
   const WrittenFile json(R"({"fsdp": true, "fsdp_config": {"min_num_params": 7, "xla": false}})", "run.json");
   CHECK(contains(print_config(parse({"--config", json.path}), "minimal"),
                  "fsdp_config: {min_num_params: 7, xla: false}\n"));

@@ -75,7 +75,7 @@ std::vector<Entry> entries_of(const ParseOutcome& outcome, const Flag& flag) {
        given != outcome.unread.end() && given->first.starts_with(name); ++given) {
     if (flag_table().find(given->first).flag != &flag) continue;
     entries.push_back(
-        {given->first, shown(flag, as_people_write(outcome, flag, given->first, given->second))});
+        {given->first, as_people_write(outcome, flag, given->first, shown(flag, given->second))});
   }
   return entries;
 }

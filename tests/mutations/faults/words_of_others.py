@@ -546,3 +546,8 @@ fault("the evaluation before the first update is asked for by a flag",
       "    control_.should_evaluate = true;\n    evaluate_and_track();\n",
       tests=["trainer: a callback sees the flags as the Trainer's handler leaves them"],
       says=r'saw\("log eval_loss "\)')
+
+fault("a secret that is a number is printed",
+      "lib/hftrain/arguments/print_config.cpp", "as_people_write(outcome, flag, given->first, shown(flag, given->second))", "shown(flag, as_people_write(outcome, flag, given->first, given->second))",
+      tests=["arguments: a mapping that import/ reads is printed with numbers and truth values as they stood"],
+      says=r"123456")
