@@ -162,5 +162,5 @@ fault("the Hub's own header of its limits is passed over",
       says=r"56")
 
 fault("a repository is made for a branch that it will not have",
-      "lib/hftrain/hub/push.cpp", 'if (revision != "main") refuse_new(api, repository, revision);', "",
+      "lib/hftrain/hub/push.cpp", 'if (revision != "main") refuse_new(api, repository, revision);', 'if (revision.empty()) refuse_new(api, repository, revision);',
       tests=["runs: push: names branches and tokens are found"], says=r"FAILED|a new one has main alone")

@@ -109,7 +109,7 @@ fault("a dataset_config_name beside a GLUE task's name takes its place",
 fault("words that people have for a task lead nowhere",
       "lib/hftrain/arguments/task_words.cpp", "return did_you_mean(suggest_names(word, tasks, synonyms), \"\");", "return did_you_mean(suggest_names(word, tasks), \"\");",
       tests=["arguments: words that people have for a task lead to it"],
-      says=r"did you mean token-classification")
+      says=r"squad")
 
 fault("a summarization that names its data is no task",
       "lib/hftrain/arguments/task_words.cpp", "word.starts_with(kSummarization) && word.size()", "word.starts_with(kSummarization) && word.empty() && word.size()",
