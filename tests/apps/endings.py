@@ -8,6 +8,7 @@ A scenario that this machine does not allow (a control group, say) is skipped.
 import glob
 import json
 import os
+import pathlib
 import resource
 import shutil
 import signal
@@ -381,6 +382,16 @@ def scenario_attempt_of_two_nodes_that_cannot_be_started(fixture, output):
     expect(texts[1], f"cannot start {programs[1][1]}")
     expect_summary_of_one_attempt(output, "\n".join(texts))
     return "3 on both, with a summary"
+
+
+def scenario_rank_that_somebody_else_stops(fixture, output):
+    job = start(fixture, output, "--max_steps", 100000)
+    until(job, lambda: len(records(output)) > 3, "training")
+    workers = [int(pid) for path in glob.glob(f"/proc/{job.pid}/task/*/children") for pid in pathlib.Path(path).read_text().split()]
+    os.kill(next(pid for pid in workers if b"\0RANK=1\0" in pathlib.Path(f"/proc/{pid}/environ").read_bytes()), signal.SIGTERM)
+    expect(ends_with(job, 143), f"warning: [rank 1] SIGTERM from process {os.getpid()}, not from the launcher")
+    newest_is_whole(fixture, output)
+    return "143, saved, and who it was"
 
 
 def scenario_ranks_with_cores_of_their_own(fixture, output):

@@ -14,6 +14,8 @@
 namespace hftrain::trainer {
 namespace {
 
+constexpr int kStrange = 100;  // in an exit code: SIGUSR2 came from another process than the parent
+
 // A process with the handlers, which waits for signals; it ends with 0 when it is told to by its pipe.
 class Worker {
  public:
@@ -28,7 +30,8 @@ class Worker {
       [[maybe_unused]] const ssize_t told = ::write(ready_[1], "r", 1);
       // A read is taken up again after a signal.
       [[maybe_unused]] const ssize_t ended = ::read(end_[0], &byte, 1);
-      ::_exit(static_cast<int>(StopRequest::seen()));
+      const bool strange = StopRequest::stranger().pid > 0 && StopRequest::stranger().signal == SIGUSR2;
+      ::_exit(static_cast<int>(StopRequest::seen()) + (strange ? kStrange : 0));
     }
     char byte = 0;
     REQUIRE(::read(ready_[0], &byte, 1) == 1);
@@ -89,6 +92,17 @@ TEST_CASE("a scheduler's signal long after the launcher's own does not lose the 
   ::poll(nullptr, 0, StopRequest::kOneWishSeconds * 1000 + 100);
   worker.ask_as_other(SIGTERM);
   CHECK(worker.finish(true) == kSaves);
+}
+
+TEST_CASE("who asked is known, where the launcher has not", "[process]") {
+  Worker asked, launched, both;
+  asked.ask_as_other(SIGUSR2);
+  CHECK(asked.finish(true) == kSaves + kStrange);
+  launched.ask_as_parent(SIGUSR2);
+  CHECK(launched.finish(true) == kSaves);
+  both.ask_as_other(SIGUSR2);
+  both.ask_as_parent(SIGUSR2);
+  CHECK(both.finish(true) == kSaves);
 }
 
 TEST_CASE("the launcher's second signal ends a worker at once", "[process]") {

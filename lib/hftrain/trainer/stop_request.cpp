@@ -16,6 +16,7 @@ namespace {
 // Signal handlers have nowhere else to write to.
 std::atomic<int> g_seen{0};
 std::atomic<bool> g_parent_has_asked{false};
+std::atomic<int> g_stranger{0}, g_strangers_signal{0};
 std::atomic<int64_t> g_others_asked_at{0};  // first, in monotonic nanoseconds; 0: they have not
 
 int64_t monotonic_nanoseconds() {
@@ -36,10 +37,14 @@ bool is_second_wish(bool by_parent) {
 void on_signal(int number, siginfo_t* info, void*) {
   const int kind = static_cast<int>(number == SIGINT ? StopSignal::kInterrupt : StopSignal::kTerminate);
   int none = 0;
-  g_seen.compare_exchange_strong(none, kind);
+  const bool by_parent = info->si_pid == ::getppid();
+  if (g_seen.compare_exchange_strong(none, kind) && !by_parent) {
+    g_strangers_signal = number;
+    g_stranger = info->si_pid;
+  }
   // The launcher may have asked long before, for reasons of its own: at the time limit a scheduler then
   // signals every process of the job, which is its first wish and not a second one.
-  if (is_second_wish(info->si_pid == ::getppid())) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
+  if (is_second_wish(by_parent)) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
 }
 
 }  // namespace
@@ -57,6 +62,11 @@ void StopRequest::install_handlers() {
 
 StopSignal StopRequest::seen() noexcept {
   return static_cast<StopSignal>(g_seen.load());
+}
+
+StopRequest::Stranger StopRequest::stranger() noexcept {
+  if (g_parent_has_asked) return {};
+  return {g_stranger, g_strangers_signal};
 }
 
 }  // namespace hftrain::trainer

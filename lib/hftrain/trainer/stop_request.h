@@ -21,6 +21,11 @@ class StopRequest {
   static void install_handlers();
   // What this rank has seen so far.
   static StopSignal seen() noexcept;
+  // The first to ask this rank, where that was not its launcher and the launcher has not asked either: 0 where nobody is.
+  struct Stranger {
+    int pid = 0, signal = 0;
+  };
+  static Stranger stranger() noexcept;
 };
 
 }  // namespace hftrain::trainer

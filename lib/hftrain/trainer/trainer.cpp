@@ -1,6 +1,9 @@
 #include "hftrain/trainer/trainer.h"
 
 #include <ATen/core/grad_mode.h>
+#include <string.h>
+
+#include <string>
 
 #include "hftrain/data/features.h"
 #include "hftrain/nn/activation_checkpoint.h"
@@ -89,7 +92,18 @@ void Trainer::predict_as_planned() {
   if (stop_ == StopSignal::kNone && plan_.do_predict) predict_at_end();
 }
 
+// Its launcher knows nothing of it, and would end without a word of why.
+void Trainer::tell_who_asked() const {
+  const auto [pid, signal] = StopRequest::stranger();
+  if (pid == 0) return;
+  events_.message(LogLevel::kWarning, "SIG" + std::string(::sigabbrev_np(signal)) + " from process " +
+                                          std::to_string(pid) + ", not from the launcher, asked rank " +
+                                          std::to_string(communicator_.rank()) +
+                                          " to stop, and with it the run");
+}
+
 RunOutcome Trainer::finish() {
+  if (stop_ != StopSignal::kNone) tell_who_asked();
   log_->end(stop_ == StopSignal::kNone ? reporting::RunEnd::kFinished : reporting::RunEnd::kStopped);
   if (nodes_.several()) share_results();
   RunOutcome outcome{ExitCode::kDone, "finished", stats()};

@@ -63,6 +63,7 @@ class Trainer {
   void train_as_planned();
   void evaluate_as_planned();
   void predict_as_planned();
+  void tell_who_asked() const;
   RunOutcome finish();
   // Where this rank's memory went, in a line; also after run() has thrown.
   std::string describe_memory() const;

@@ -120,3 +120,13 @@ fault("a signal that is not named is taken for one before the start",
       "launcher/supervision/stop_signals.cpp", "::sigaction(number, &by_default, &unnamed_[number]);", "",
       tests=["runs: a signal that --signals_to_handle does not name ends a run as the system has it"],
       says=r"10 == 143")
+
+fault("who has stopped a rank past its launcher is not told",
+      "lib/hftrain/trainer/trainer.cpp", "if (stop_ != StopSignal::kNone) tell_who_asked();", "",
+      tests=["runs: endings: rank that somebody else stops"],
+      says=r"nothing says", seconds=200)
+
+fault("a rank that its launcher stops names it as somebody else",
+      "lib/hftrain/trainer/stop_request.cpp", "if (g_parent_has_asked) return {};", "",
+      tests=["trainer: who asked is known, where the launcher has not"],
+      says=r"both")
