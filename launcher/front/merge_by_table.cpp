@@ -139,6 +139,10 @@ void require_places(const AdapterWeights& adapter, const ParameterTable& table) 
   }
 }
 
+bool differs_in_columns(const std::vector<int64_t>& stored, const std::vector<int64_t>& wanted) {
+  return stored.size() == 2 && wanted.size() == 2 && stored[0] == wanted[0] && stored[1] < wanted[1];
+}
+
 // The tensors of the model that the config describes: the adapter's where it holds them, the base model's otherwise. What only the base
 // model's head has is left out, and of tied matrices there is one.
 std::vector<ExportedTensor> tensors_of_model(const DescribedModel& model, const StoredWeights& base,
@@ -154,13 +158,15 @@ std::vector<ExportedTensor> tensors_of_model(const DescribedModel& model, const 
       throw cannot_merge(adapter, "the merged model has a tensor '" + spec.name + "', which neither it nor " +
                                       base.folder() + " has");
     const TensorEntry* copy = adapter.copy_of_base(spec.name);  // with the rows of tokens that came later
-    if ((own ? whole->second : copy != nullptr ? copy : stored)->shape != spec.shape)
+    const bool widens = !own && spec.buffer && differs_in_columns(stored->shape, spec.shape);
+    if (!widens && (own ? whole->second : copy != nullptr ? copy : stored)->shape != spec.shape)
       throw cannot_merge(adapter,
                          "'" + spec.name + "' has another shape than the merged model's config says");
     const TensorEntry entry{
         spec.name, stored != nullptr ? stored->dtype : new_dtype(base, whole->second->dtype), spec.shape};
-    tensors.push_back(own ? merged_from_adapter(adapter, *whole->second, entry)
-                          : merged_from_base(base, *stored, entry, adapter));
+    tensors.push_back(widens ? widened_from_base(base, *stored, entry)
+                      : own  ? merged_from_adapter(adapter, *whole->second, entry)
+                             : merged_from_base(base, *stored, entry, adapter));
   }
   return tensors;
 }

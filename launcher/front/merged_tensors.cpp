@@ -1,6 +1,8 @@
 #include "launcher/front/merged_tensors.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "hftrain/architectures/adapter_config.h"
 #include "hftrain/architectures/architecture.h"
@@ -53,6 +55,19 @@ ExportedTensor merged_from_base(const StoredWeights& base, const TensorEntry& st
       base.read(name, rows, bytes);
     }
     adapter.add_product(entry.name, entry, rows, bytes);
+  };
+  return {entry, read};
+}
+
+ExportedTensor widened_from_base(const StoredWeights& base, const TensorEntry& stored, TensorEntry entry) {
+  const auto read = [&base, &stored, entry](const Box& rows, std::span<char> bytes) {
+    const uint64_t width = static_cast<uint64_t>(storage::dtype_bits(entry.dtype)) / 8;
+    Box held = rows;
+    held.sizes.back() = stored.shape.back();
+    std::vector<char> numbers(storage::volume(held) * width);
+    base.read(stored.name, held, numbers);
+    std::ranges::fill(bytes, '\0');
+    storage::copy_mapped_box(held, held, numbers.data(), rows, bytes.data(), width);
   };
   return {entry, read};
 }

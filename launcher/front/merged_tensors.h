@@ -32,6 +32,9 @@ bool describes_known_head(const Json& config);
 storage::ExportedTensor merged_from_base(const storage::StoredWeights& base,
                                          const storage::TensorEntry& stored, storage::TensorEntry entry,
                                          AdapterWeights& adapter);
+// A table of the base model with fewer columns than the merged one has, where its vocabulary grew: zeros stand in the others.
+storage::ExportedTensor widened_from_base(const storage::StoredWeights& base,
+                                          const storage::TensorEntry& stored, storage::TensorEntry entry);
 storage::ExportedTensor merged_from_adapter(const AdapterWeights& adapter, const storage::TensorEntry& whole,
                                             const storage::TensorEntry& entry);
 

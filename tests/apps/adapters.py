@@ -60,6 +60,13 @@ def with_tensor(path, name, described, source):
         file.write(len(text).to_bytes(8, "little") + text + data + source[begin:end])
 
 
+def one_name(adapter, **more):
+    """Leaves the output matrix out, which is the embeddings."""
+    saved = [name for name in read_json(adapter, "adapter_config.json")["modules_to_save"] if name != "lm_head"]
+    change(adapter, "adapter_config.json", modules_to_save=saved, **more)
+    rewrite(adapter + "/adapter_model.safetensors", lambda name: None if "lm_head" in name else name)
+
+
 def change(folder, name, **values):
     write(os.path.join(folder, name), json.dumps(read_json(folder, name) | values))
 
@@ -364,17 +371,23 @@ def a_copy_that_was_trained_apart_is_refused(fixture, adapter, apart):
 
 
 def tied_embeddings_that_are_saved_whole_are_told_to_peft(fixture, folder):
-    """peft leaves the output matrix as it was; and an adapter that it trained with two matrices is none for a model with one."""
+    """peft finds the matrix under both names; and an adapter that it trained with two matrices is none for a model with one."""
     output = os.path.join(folder, "gpt2")
     said = fixture.train(output, "--lora_modules_to_save", "wte").stderr
-    expect("peft computes something else with this adapter" in said and "hftrain checkpoint merge" in said, "wte", said)
-    expect("peft computes something else" not in fixture.train(os.path.join(folder, "plain")).stderr, "without it", folder)
+    expect("peft computes something else" not in said, "wte", said)
+    expect(read_json(output, "adapter_config.json")["modules_to_save"] == ["wte", "lm_head"], "both are named", output)
+    header, data = read_tensors(output + "/adapter_model.safetensors")
+    one, two = (data[slice(*header[f"base_model.model.{name}.weight"]["data_offsets"])] for name in ("transformer.wte", "lm_head"))
+    expect(one == two, "and are the same", header)
+    one_name(output)
+    said = fixture.train(output + "-on", model=output).stderr
+    expect("peft computes something else with this adapter" in said and "hftrain checkpoint merge" in said, "of before, with one name", said)
     base, known = os.path.join(folder, "base"), os.path.join(folder, "known")
     llama = "hidden_size=32,intermediate_size=64,num_hidden_layers=2,num_attention_heads=4,num_key_value_heads=2,max_position_embeddings=64,vocab_size=512,tie_word_embeddings=true"
     common = ["--block_size", "32", "--use_cpu", "--nproc_per_node", "1", "--save_strategy", "no", "--train_file", fixture.text, "--do_train", "--max_steps", "2"]
     fixture.call(*common, "--model_type", "llama", "--config_overrides", llama, "--tokenizer_name", fixture.tokenizer, "--output_dir", base)
     said = fixture.call(*common, "--model_name_or_path", base, "--use_peft", "--lora_modules_to_save", "embed_tokens", "--output_dir", known).stderr
-    expect("peft computes something else" in said, "embed_tokens", said)
+    expect("peft computes something else" not in said, "embed_tokens", said)
     evaluated = ["--model_name_or_path", known, "--block_size", "32", "--use_cpu", "--validation_file", fixture.text, "--max_eval_samples", "4", "--do_eval"]
     fixture.call(*evaluated, "--output_dir", os.path.join(folder, "judged"))
     older = read_json(known, "adapter_config.json")
@@ -395,13 +408,13 @@ def an_adapter_whose_embeddings_peft_ties_keeps_both_of_their_names(fixture, fol
     common = ["--block_size", "32", "--use_cpu", "--nproc_per_node", "1", "--save_strategy", "no", "--train_file", fixture.text, "--do_train", "--max_steps", "2"]
     fixture.call(*common, "--model_type", "llama", "--config_overrides", llama, "--tokenizer_name", fixture.tokenizer, "--output_dir", base)
     fixture.call(*common, "--model_name_or_path", base, "--use_peft", "--lora_modules_to_save", "embed_tokens", "--output_dir", known)
-    change(known, "adapter_config.json", ensure_weight_tying=True)
+    shutil.copy(known + "/adapter_model.safetensors", known + "/kept")
+    one_name(known, ensure_weight_tying=True)
     refused = fixture.call(*common, "--model_name_or_path", known, "--use_peft", "--output_dir", on, expect=4).stderr
     expect("two matrices where the model has one" in refused, "peft has written one of the two", refused)
     refused = fixture.call("checkpoint", "merge", known, on + "-merged", expect=4).stderr
     expect("are one matrix of the model" in refused, "nor is it merged", refused)
-    header, data = read_tensors(known + "/adapter_model.safetensors")
-    with_tensor(known + "/adapter_model.safetensors", "base_model.model.lm_head.weight", header["base_model.model.model.embed_tokens.weight"], data)
+    os.replace(known + "/kept", known + "/adapter_model.safetensors")
     said = fixture.call(*common, "--model_name_or_path", known, "--use_peft", "--output_dir", on).stderr
     expect("peft computes something else" not in said, "peft computes the same", said)
     header, data = read_tensors(on + "/adapter_model.safetensors")
@@ -450,6 +463,7 @@ def whole_tensors_of_a_family_that_is_not_known_are_merged_by_name(fixture, fold
     known, output, other = (os.path.join(folder, name) for name in ("known", "adapter", "other"))
     fixture.train(output, "--lora_modules_to_save", "wte", "--lora_dropout", 0)
     fixture.call("checkpoint", "merge", output, known)
+    one_name(output)
     shutil.copytree(fixture.base, other)
     change(other, "config.json", model_type="phi", architectures=["PhiForCausalLM"])
     os.remove(output + "/config.json")
@@ -492,10 +506,37 @@ def grown_embeddings_are_merged_and_half_a_tied_matrix_is_not(fixture, folder):
         fixture.call("--model_name_or_path", model, *evaluated, "--output_dir", model + "-judged")
         results.append(read_json(model + "-judged", "eval_results.json")["eval_loss"])
     expect(abs(results[0] - results[1]) < 1e-6 * results[0], "merged as beside it", results)
-    config = read_json(output, "adapter_config.json")
-    write(output + "/adapter_config.json", json.dumps(dict(config, ensure_weight_tying=False)))
+    one_name(output, ensure_weight_tying=False)
     refused = fixture.call("checkpoint", "merge", output, output + "-apart", expect=4)
     expect("are one matrix of the model" in refused.stderr and parts_of(refused.stderr) == [{"what", "where", "why", "try"}], "trained apart", refused.stderr)
+
+
+def a_grown_model_with_a_bias_of_its_outputs_is_merged(fixture, folder):
+    """BART's final_logits_bias: of new tokens it is zero."""
+    pieces, more, base, output = (os.path.join(folder, name) for name in ("pieces", "more", "base", "grown"))
+    fixture.call("tokenizer", "train", "--kind", "unigram", "--vocab_size", "256", "--files", fixture.text, "--output", pieces)
+    shutil.copytree(pieces, more)
+    described = read_json(more, "tokenizer.json")
+    size = len(described["model"]["vocab"])
+    described["added_tokens"].append(dict(described["added_tokens"][0], id=size, content="<more>"))
+    write(more + "/tokenizer.json", json.dumps(described))
+    rows = os.path.join(folder, "rows.jsonl")
+    write(rows, "".join(json.dumps({"text": f"one two three {i}", "summary": f"three {i}"}) + "\n" for i in range(16)))
+    sizes = f"d_model=16,encoder_layers=1,decoder_layers=1,encoder_attention_heads=2,decoder_attention_heads=2,encoder_ffn_dim=16,decoder_ffn_dim=16,vocab_size={size}"
+    common = ["--task", "summarization", "--use_cpu", "--nproc_per_node", "1", "--save_strategy", "no", "--max_source_length", "16", "--max_target_length", "8"]
+    trained = [*common, "--train_file", rows, "--do_train", "--max_steps", "1"]
+    fixture.call(*trained, "--model_type", "bart", "--config_overrides", sizes, "--tokenizer_name", pieces, "--output_dir", base)
+    fixture.call(*trained, "--model_name_or_path", base, "--tokenizer_name", more, "--use_peft", "--lora_modules_to_save", "shared", "--output_dir", output)
+    fixture.call("checkpoint", "merge", output, output + "-merged")
+    header, data = read_tensors(output + "-merged/model.safetensors")
+    bias = header["final_logits_bias"]
+    begin, end = bias["data_offsets"]
+    expect(bias["shape"] == [1, size + 1] and data[begin:end] == bytes(4 * (size + 1)), "final_logits_bias: a zero more", bias)
+    found = []
+    for model in (output, output + "-merged"):
+        fixture.call(*common, "--model_name_or_path", model, "--validation_file", rows, "--do_eval", "--output_dir", model + "-judged")
+        found.append(read_json(model + "-judged", "eval_results.json")["eval_loss"])
+    expect(abs(found[0] - found[1]) < 1e-5, "merged as beside it", found)
 
 
 def an_adapter_with_a_head_is_merged_as_its_base_is_stored(fixture, folder):
@@ -598,7 +639,7 @@ SCENARIOS = [an_adapter_alone_is_trained_and_saved, every_strategy_trains_the_sa
              a_head_of_words_over_a_bare_body_is_trained_and_saved, tied_embeddings_that_are_saved_whole_are_told_to_peft,
              an_adapter_whose_embeddings_peft_ties_keeps_both_of_their_names, what_an_adapter_holds_beside_its_config_is_held_against_it,
              whole_tensors_of_a_family_that_is_not_known_are_merged_by_name, grown_embeddings_are_merged_and_half_a_tied_matrix_is_not,
-             an_adapter_with_a_head_is_merged_as_its_base_is_stored, an_adapter_beside_an_output_matrix_of_its_own_is_merged_with_it,
+             a_grown_model_with_a_bias_of_its_outputs_is_merged, an_adapter_with_a_head_is_merged_as_its_base_is_stored, an_adapter_beside_an_output_matrix_of_its_own_is_merged_with_it,
              a_square_matrix_is_merged_as_its_model_stores_it, what_cannot_be_is_refused]
 
 if __name__ == "__main__":

@@ -73,6 +73,34 @@ TEST_CASE("Names of an adapter's file that the model does not have are passed ov
   CHECK_REFUSED(saved_whole(classes, asked, "t5"), "is called 'score'");
 }
 
+TEST_CASE("A tied matrix that is saved whole is one under both of its names, and both are told to peft") {
+  AdapterSpec asked{.targets = {"c_attn"}, .saved_modules = {"wte"}};
+  CHECK(second_modules_of_saved(gpt2(), asked) == std::vector<std::string>{"lm_head"});
+  asked.saved_modules.emplace_back("lm_head");
+  CHECK(second_modules_of_saved(gpt2(), asked).empty());
+  CHECK(saved_whole(gpt2(), asked, "gpt2").size() == 1);
+  CHECK(saved_copies(gpt2(), asked).size() == 1);
+  CHECK(saved_whole(gpt2(), of_file({"c_attn"}, {"wte", "lm_head"}, Json()), "gpt2").size() == 1);
+  CHECK_REFUSED(saved_whole(gpt2(), of_file({"c_attn"}, {"wte", "lm_head"}, false), "gpt2"),
+                "two matrices where the model has one");
+}
+
+TEST_CASE("No module that is saved whole is told to peft within another one") {
+  const ParameterTable bert = table_of(
+      R"({"model_type": "bert", "vocab_size": 64, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2,
+          "intermediate_size": 8})",
+      Head::kSequenceClassification);
+  const auto told = [&](std::vector<std::string> saved) {
+    const AdapterSpec spec{.targets = {"query"}, .saved_modules = std::move(saved)};
+    return adapter_config_json(bert, spec, {}, "").at("modules_to_save").get<std::vector<std::string>>();
+  };
+  CHECK(told({"embeddings"}) == std::vector<std::string>{"bert.embeddings"});
+  CHECK(told({"word_embeddings"}) == std::vector<std::string>{"word_embeddings"});
+  CHECK(told({"layer.1", "output"}) == std::vector<std::string>{"bert.encoder.layer.0.attention.output",
+                                                                "bert.encoder.layer.0.output",
+                                                                "bert.encoder.layer.1"});
+}
+
 TEST_CASE("An adapter whose modules are all saved whole is refused") {
   const AdapterSpec asked{.targets = {"c_attn"}, .saved_modules = {"attn"}};
   CHECK_REFUSED(adapted_modules(gpt2(), asked, "gpt2"),

@@ -56,7 +56,7 @@ TEST_CASE("lengths count the prompt unless they say new") {
 
 TEST_CASE("mistakes in a generation config are told together") {
   const std::string all =
-      refusal(R"({"temperature": 0, "top_p": 1.5, "eos_token_id": 100, "num_beams": "four",
+      refusal(R"({"do_sample": true, "temperature": 0, "top_p": 1.5, "eos_token_id": 100, "num_beams": "four",
       "early_stopping": 3, "bad_words_ids": [[]], "penalty_alpha": 0.6})");
   for (const char* part : {"temperature is 0", "above 0", "top_p is 1.5", "at most 1", "eos_token_id is 100",
                            "num_beams is \"four\"", "early_stopping is 3", "bad_words_ids", "penalty_alpha",
@@ -65,15 +65,19 @@ TEST_CASE("mistakes in a generation config are told together") {
     CHECK(all.find(part) != std::string::npos);
   }
   for (const char* vanishing : {"temperature", "repetition_penalty"})  // 0 in float32
-    CHECK(refusal("{\"" + std::string(vanishing) + "\": 1e-50}").find("above 0") != std::string::npos);
+    CHECK(refusal("{\"do_sample\": true, \"" + std::string(vanishing) + "\": 1e-50}").find("above 0") !=
+          std::string::npos);
   for (const auto& [given, said] : {std::pair(NAN, "is nan"), {INFINITY, "is inf"}, {-INFINITY, "is -inf"}}) {
     GenerationConfig config;
-    CHECK_THROWS_WITH(take_json(config, {{"temperature", given}}, 100, "command line"),
+    CHECK_THROWS_WITH(take_json(config, {{"do_sample", true}, {"temperature", given}}, 100, "command line"),
                       Catch::Contains("temperature " + std::string(said)));
   }
   CHECK(refusal(R"({"num_return_sequences": 3, "num_beams": 2})").find("num_beams texts: 2") !=
         std::string::npos);
   CHECK(refusal(R"({"num_return_sequences": 3, "do_sample": true})").empty());
+  // Where nothing is drawn they do nothing, as in transformers.
+  CHECK(refusal(R"({"temperature": 0.0, "top_k": -1, "top_p": 1.5, "do_sample": false})").empty());
+  CHECK_FALSE(refusal(R"({"temperature": "cold"})").empty());
   CHECK_FALSE(refusal(R"({"num_return_sequences": 3, "num_beams": 2, "do_sample": true})").empty());
 }
 

@@ -148,6 +148,33 @@ TEST_CASE("an output matrix that the files keep apart is one of its own, whateve
   CHECK(contains(refused, "bart with an output matrix of its own is not implemented"));
 }
 
+TEST_CASE(
+    "a tokenizer gives types of tokens where its config or its class does, as in transformers of then and "
+    "now") {
+  TemporaryDirectory folder;
+  write_model(folder.path());
+  const auto given = [&](const char* config, const char* model_type,
+                         std::optional<std::string> release = {}) {
+    write_file_atomically(folder / "config.json",
+                          std::string(R"({"vocab_size": 16, "model_type": ")") + model_type + "\"}");
+    write_file_atomically(folder / "tokenizer_config.json", config);
+    arguments::Arguments arguments;
+    arguments.model.model_name_or_path = folder.path();
+    arguments.interface.hf_compat = release;
+    return load_model_facts(arguments, {}, FilesNeeded::kOfRun, architectures::Head::kSequenceClassification)
+        .tokenizer_names_types;
+  };
+  const char* generic = R"({"tokenizer_class": "PreTrainedTokenizerFast"})";
+  CHECK_FALSE(given(generic, "bert"));
+  CHECK(given(generic, "bert", "4.57"));
+  CHECK(given("{}", "bert"));
+  CHECK_FALSE(given("{}", "roberta"));
+  CHECK(given(R"({"tokenizer_class": "BertTokenizerFast"})", "roberta"));
+  CHECK_FALSE(given(R"({"tokenizer_class": "RobertaTokenizer"})", "bert"));
+  CHECK(given(R"({"tokenizer_class": "X", "model_input_names": ["token_type_ids"]})", "bert"));
+  CHECK_FALSE(given(R"({"model_input_names": ["input_ids"]})", "bert"));
+}
+
 TEST_CASE("a folder has no name on the Hub, and completion's slash behind it is not of its name") {
   TemporaryDirectory cache;
   write_model(cache / "models/small");

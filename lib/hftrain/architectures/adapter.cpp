@@ -202,6 +202,14 @@ std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const Ada
   return found;
 }
 
+std::vector<std::string> second_modules_of_saved(const ParameterTable& table, const AdapterSpec& spec) {
+  std::vector<std::string> modules;
+  for (const TiedParameter& tied : tied_and_saved(table, spec)) {
+    if (!is_saved(spec, tied.alias)) modules.push_back(module_of(tied.alias));
+  }
+  return modules;
+}
+
 std::vector<TiedParameter> second_names(const ParameterTable& table) {
   std::vector<TiedParameter> names = table.tied;
   for (const ParameterSpec& parameter : table.parameters) {
@@ -224,6 +232,14 @@ bool is_tied_in_file(const ParameterTable& table, const AdapterSpec& spec, const
            std::ranges::count(kNames, std::string_view(module).substr(module.rfind('.') + 1)) > 0;
   });
   return spec.peft_ties && tied && named && is_saved(spec, second.parameter);
+}
+
+// Of a tied matrix, beside the name that the model has it under: the file has both, and they are one here.
+bool is_second_name_of_saved(const ParameterTable& table, const AdapterSpec& spec,
+                             const std::string& target) {
+  return spec.tied_as_one && std::ranges::any_of(table.tied, [&](const TiedParameter& tied) {
+           return lies_within(tied.alias, target) && is_saved(spec, tied.parameter);
+         });
 }
 
 void refuse_trained_apart(const ParameterTable& table, const AdapterSpec& spec) {
@@ -273,6 +289,7 @@ std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spe
         positions.push_back(static_cast<int>(i));
     }
     if (positions.size() > before || is_other_name_of_head(table, spec, target)) continue;
+    if (is_second_name_of_saved(table, spec, target)) continue;
     refuse_module_to_save(table, spec, target, model);
   }
   std::sort(positions.begin(), positions.end());

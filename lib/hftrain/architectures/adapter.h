@@ -55,6 +55,9 @@ std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spe
 // The tied matrices among them.
 std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const AdapterSpec& spec);
 
+// The modules of their other names where none saves them yet: peft, which takes the two for two matrices, finds both numbers then.
+std::vector<std::string> second_modules_of_saved(const ParameterTable& table, const AdapterSpec& spec);
+
 // A parameter under another of its names, which a module has that is saved whole: peft has a copy of it there.
 struct SavedCopy {
   size_t parameter;   // position in the table; saved whole itself, or frozen

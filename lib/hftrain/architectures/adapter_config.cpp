@@ -43,6 +43,33 @@ Json target_modules(const ParameterTable& table) {
   return names;
 }
 
+// Every module in memory that one of the names is an ending of, as peft finds them.
+std::set<std::string> modules_named(const ParameterTable& table, const std::vector<std::string>& names) {
+  std::set<std::string> modules;
+  for (const ParameterSpec& parameter : table.parameters) {
+    const std::string name = parameter.adapts ? "" : name_in_memory(parameter);
+    for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+      const std::string module = name.substr(0, dot);
+      if (std::ranges::any_of(names, [&](const std::string& each) { return module.ends_with(each); }))
+        modules.insert(module);
+    }
+  }
+  return modules;
+}
+
+// peft opens no module that is saved whole within another one: then the outer ones are named, and in full.
+std::vector<std::string> none_within_another(const ParameterTable& table,
+                                             const std::vector<std::string>& names) {
+  const std::set<std::string> modules = modules_named(table, names);
+  std::vector<std::string> outer;
+  for (const std::string& module : modules) {
+    const bool within = std::ranges::any_of(
+        modules, [&](const std::string& other) { return module.starts_with(other + '.'); });
+    if (!within) outer.push_back(module);
+  }
+  return outer.size() == modules.size() ? names : outer;
+}
+
 // Modules that are saved whole, as peft finds them: an ending that is given, or of one that names in files alone have, whole names.
 std::vector<std::string> saved_in_memory(const ParameterTable& table, const AdapterSpec& spec) {
   std::vector<std::string> names;
@@ -57,7 +84,7 @@ std::vector<std::string> saved_in_memory(const ParameterTable& table, const Adap
     if (known || modules.empty()) modules = {target};
     names.insert(names.end(), modules.begin(), modules.end());
   }
-  return names;
+  return none_within_another(table, names);
 }
 
 bool stores_input_first(const ParameterTable& table) {

@@ -70,6 +70,7 @@ const ConfigSchema& bert_schema() {
                                            .keys = kBertKeys,
                                            .aliases = {},
                                            .old_keys = {},
+                                           .tokenizer_gives_types = true,
                                            .adapter_targets = "query,value"};
   return kSchema;
 }

@@ -229,6 +229,10 @@ constexpr std::array<std::string_view, 13> kNotHere = {
     "guidance_scale",      "force_words_ids", "token_healing",     "assistant_early_exit", "max_time",
     "watermarking_config", "top_h",           "low_memory"};
 
+// They do nothing where the best token is taken: many a file says temperature 0 beside do_sample false.
+constexpr std::array<std::string_view, 7> kOfSampling = {
+    "temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"};
+
 // What transformers writes for a way of decoding that is off.
 bool off(std::string_view key, const Json& value) {
   if (value.is_null() || value == false || value == 0) return true;
@@ -270,6 +274,7 @@ void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, c
   const auto refuse = [&](const std::string& what, const std::string& why, const std::string& hint) {
     mistakes.push_back({.what = what, .where = origin, .why = why, .hint = hint});
   };
+  const bool samples = json.value("do_sample", Json()) == true;
   for (const Key& key : keys()) {
     const auto found = json.find(key.setting.name);
     if (found == json.end() || found->is_null()) continue;
@@ -277,6 +282,7 @@ void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, c
     try {
       key.take(config, *found, vocabulary);
     } catch (const Mistake& mistake) {
+      if (!samples && found->is_number() && std::ranges::count(kOfSampling, key.setting.name) > 0) continue;
       refuse(what, mistake.why, "correct it, or leave it out for the default");
     } catch (const Json::exception& error) {
       refuse(what, error.what(), "correct it, or leave it out for the default");

@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "hftrain/arguments/compat.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -15,6 +16,7 @@
 #include "hftrain/plan/stored_ties.h"
 #include "hftrain/plan/tokenizer_pattern.h"
 #include "hftrain/storage/model_folder.h"
+#include "hftrain/tokenizer/tokenizer_classes.h"
 #include "hftrain/tokenizer/tokenizer_file.h"
 
 namespace hftrain::plan {
@@ -201,15 +203,33 @@ bool all_tokenised(const arguments::DataArguments& data) {
   return !all.empty() && data::names_token_files(all);
 }
 
-void load_tokenizer_config(ModelFacts& facts) {
+// Of a file that need not be there.
+Json object_in(const std::string& path) {
+  Json found = path_exists(path) ? read_json_file(path) : Json();
+  return found.is_object() ? found : Json::object();
+}
+
+// Whether the tokenizer gives types of tokens: model_input_names says so, or the class, that of the folder's model where none is
+// named. Every class did before transformers 5.0, but those that the families here do without.
+bool names_types(const std::string& folder, const Json& config, bool before_five) {
+  const Json inputs = config.value("model_input_names", Json());
+  if (inputs.is_array()) return std::ranges::count(inputs, Json("token_type_ids")) > 0;
+  if (before_five) return true;
+  const Json model = object_in(folder + "/config.json");
+  for (const Json* named : {&config, &model}) {
+    const Json name = named->value("tokenizer_class", Json());
+    if (name.is_string()) return tokenizer::class_gives_types(name.get<std::string>());
+  }
+  const Json type = model.value("model_type", Json());
+  return type.is_string() && Architecture::tokenizer_gives_types(type.get<std::string>());
+}
+
+void load_tokenizer_config(bool before_five, ModelFacts& facts) {
   const std::string path = facts.tokenizer_folder + "/tokenizer_config.json";
-  if (!path_exists(path)) return;
-  const Json config = read_json_file(path);
-  if (!config.is_object()) return;
+  const Json config = object_in(path);
+  facts.tokenizer_names_types = names_types(facts.tokenizer_folder, config, before_five);
   const Json name = config.value("tokenizer_class", Json()), limit = config.value("model_max_length", Json());
   if (name.is_string()) facts.tokenizer_class = name.get<std::string>();
-  const Json inputs = config.value("model_input_names", Json());
-  facts.tokenizer_names_types = !inputs.is_array() || std::ranges::count(inputs, Json("token_type_ids")) > 0;
   const double number = limit.is_number() ? limit.get<double>() : kUnlimitedLength + 1;
   if (number > kUnlimitedLength) return;
   if (number < 1)
@@ -245,7 +265,8 @@ void load_tokenizer(const arguments::Arguments& arguments, const HubCache& cache
     }
     tokenizer::tokenizer_file(facts.tokenizer_folder);  // which says what is there instead
   }
-  load_tokenizer_config(facts);
+  constexpr int64_t kFive = 50000;
+  load_tokenizer_config(arguments::asked_release(arguments) < kFive, facts);
   const std::string pattern = facts.architecture->tokenizer_pattern();
   if (!pattern.empty())
     facts.tokenizer_opens_otherwise =

@@ -69,6 +69,8 @@ AdapterSpec asked_for(const AdapterArguments& asked, const ModelFacts& model) {
   for (const std::string& module : modules_of_head(model)) {
     if (std::ranges::count(spec.saved_modules, module) == 0) spec.saved_modules.push_back(module);
   }
+  const auto second = architectures::second_modules_of_saved(model.architecture->parameters(), spec);
+  spec.saved_modules.insert(spec.saved_modules.end(), second.begin(), second.end());
   return spec;
 }
 

@@ -292,3 +292,28 @@ fault("RoPE of one kind of layers is passed over",
       "lib/hftrain/architectures/rope_config.cpp", "if (value.is_object())", "if (value.is_object() && value.empty())",
       tests=["architectures: layer_types say which layers of a Mistral have a window, as of a Qwen"],
       says=r"full_attention has its own")
+
+fault("every tokenizer gives types of tokens",
+      "lib/hftrain/plan/model_facts.cpp", "if (before_five) return true;", "return true;",
+      tests=["plan: a tokenizer gives types of tokens where its config or its class does, as in transformers of then and now"],
+      says=r"given\(generic, .bert.\)")
+
+fault("a bias of outputs keeps the width that its base had",
+      "launcher/front/merge_by_table.cpp", "const bool widens = !own && spec.buffer &&", "const bool widens = own && spec.buffer &&",
+      tests=["runs: adapters: a grown model with a bias of its outputs is merged"],
+      says=r"final_logits_bias")
+
+fault("peft finds one of two tied matrices",
+      "lib/hftrain/plan/resolve_adapter.cpp", "spec.saved_modules.insert(spec.saved_modules.end(), second.begin(), second.end());", "",
+      tests=["runs: adapters: tied embeddings that are saved whole are told to peft"],
+      says=r"wte")
+
+fault("peft is told a module within another one",
+      "lib/hftrain/architectures/adapter_config.cpp", "return none_within_another(table, names);", "return names;",
+      tests=["architectures: No module that is saved whole is told to peft within another one"],
+      says=r"bert\.embeddings")
+
+fault("a temperature is refused where nothing is drawn",
+      "lib/hftrain/generation/generation_config_json.cpp", "if (!samples && found->is_number() && std::ranges::count(kOfSampling, key.setting.name) > 0) continue;", "",
+      tests=["generation: mistakes in a generation config are told together"],
+      says=r"temperature.*top_k")
