@@ -226,7 +226,7 @@ Membership find_membership(const arguments::LaunchArguments& launch, const Envir
                            int visible_gpus, const arguments::Origins& origins) {
   Membership membership = PlaceFinder(launch, visible_gpus, origins).find(environment);
   std::string& host = membership.master_host;
-  if (host.starts_with('[') && host.ends_with(']'))
+  if (host.size() > 2 && host.starts_with('[') && host.ends_with(']'))
     host = host.substr(1, host.size() - 2);  // torchrun's form of IPv6
   return membership;
 }

@@ -117,6 +117,7 @@ std::string OutputRouter::duplicate_path(Stream stream) const {
 void OutputRouter::write(int rank, Stream stream, std::string_view bytes) {
   Channel& channel = channels_.at({rank, stream});
   writer_.append(channel.file, bytes);
+  if (!bytes.empty()) channel.within_line = bytes.back() != '\n';
   pass_notices();
   while (!bytes.empty()) {
     const size_t newline = bytes.find('\n');
@@ -133,10 +134,11 @@ void OutputRouter::write(int rank, Stream stream, std::string_view bytes) {
 }
 
 void OutputRouter::hear(const plan::WorkerEvent& event) {
-  const Channel& channel = channels_.at({event.rank, Stream::kErr});
+  Channel& channel = channels_.at({event.rank, Stream::kErr});
   const std::string lines = spec_.words ? spec_.words(event) : "";
   if (lines.empty() || !channel.is_open) return;
-  writer_.append(channel.file, channel.unfinished.empty() ? lines : '\n' + lines);
+  writer_.append(channel.file, channel.within_line ? '\n' + lines : lines);
+  channel.within_line = false;
   pass_notices();
   for (const std::string& line : split(lines.substr(0, lines.size() - 1), '\n'))
     duplicate(event.rank, Stream::kErr, line);

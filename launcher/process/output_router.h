@@ -107,6 +107,7 @@ class OutputRouter {
   struct Channel {
     size_t file = 0;  // of the writer
     bool is_open = true;
+    bool within_line = false;  // what stands last in the file has no end yet
     std::string unfinished;
   };
 

@@ -54,8 +54,9 @@ def variables(fixture, flags):
     run = call(fixture, ["plan", *flags], {"NCCL_DEBUG": "INFO", "GLOO_SOCKET_IFNAME": "lo"})
     check("variables of communication are named", "GLOO_SOCKET_IFNAME=lo, NCCL_DEBUG=INFO of the environment go to "
           "every rank" in run.stderr, run.stderr)
-    run = call(fixture, ["plan", *flags, "--log_ranks", "1,9"])
-    check("ranks of --log_ranks that are not there are named", "there is no rank 9" in run.stderr, run.stderr)
+    run = call(fixture, ["plan", *flags, "--log_ranks", "1,9", "--local_ranks_filter", "0, 7"])
+    check("ranks of --log_ranks that are not there are named", "log_ranks: there is no rank 9" in run.stderr, run.stderr)
+    check("and those of --local_ranks_filter", "local_ranks_filter: there is no local rank 7" in run.stderr, run.stderr)
 
 
 def folder_in_use(fixture, flags, output):

@@ -202,6 +202,7 @@ TEST_CASE("The second name of a tied matrix is no module to save, and it is told
   CHECK_REFUSED(architectures::saved_whole(architecture->parameters(), spec, "gpt2"),
                 "'lm_head' has no parameters of its own in this model");
   spec.tied_as_one = false;
+  spec.origin = "adapter_config.json";
   CHECK_REFUSED(architectures::saved_whole(architecture->parameters(), spec, "gpt2"),
                 "the adapter has two matrices where the model has one");
 }

@@ -78,9 +78,13 @@ constexpr const char* kByMerging =
     "hftrain checkpoint merge, or peft's merge_and_unload(), makes a plain model of it";
 
 // Of an adapter's file, or of the flag that asks for one.
-Error cannot(const AdapterSpec& spec, const char* flag, const std::string& what) {
-  if (spec.origin.empty()) return Error(ExitCode::kUsage, what).where(flag);
-  return Error(ExitCode::kData, what).where(spec.origin);
+Error cannot(const AdapterSpec& spec, const std::string& what, const std::string& why,
+             const std::string& hint) {
+  const bool of_file = !spec.origin.empty();
+  return Error(of_file ? ExitCode::kData : ExitCode::kUsage, what)
+      .where(of_file ? spec.origin : "lora_target_modules")
+      .why(why)
+      .hint(hint);
 }
 
 void check_target(const ParameterTable& table, const AdapterSpec& spec, const std::string& target,
@@ -92,13 +96,13 @@ void check_target(const ParameterTable& table, const AdapterSpec& spec, const st
   }
   const bool of_file = !spec.origin.empty();
   if (refused)
-    throw cannot(spec, "lora_target_modules", "module '" + target + "' can have no adapter")
-        .why("adapters stand beside projections; embeddings, norms and what gives the outputs have none")
-        .hint(of_file ? kByMerging : "--lora_modules_to_save " + target + " trains it whole");
+    throw cannot(spec, "module '" + target + "' can have no adapter",
+                 "adapters stand beside projections; embeddings, norms and what gives the outputs have none",
+                 of_file ? kByMerging : "--lora_modules_to_save " + target + " trains it whole");
   if (named || of_file) return;
-  throw cannot(spec, "lora_target_modules", "no module of the model is called '" + target + "'")
-      .why(model + " has " + join(known_targets(table), ", "))
-      .hint("names or endings of modules, or " + std::string(kAllLinear));
+  throw cannot(spec, "no module of the model is called '" + target + "'",
+               model + " has " + join(known_targets(table), ", "),
+               "names or endings of modules, or " + std::string(kAllLinear));
 }
 
 void check_targets(const ParameterTable& table, const AdapterSpec& spec, const std::string& model) {
@@ -109,11 +113,11 @@ void check_targets(const ParameterTable& table, const AdapterSpec& spec, const s
 
 Error beside_nothing(const ParameterTable& table, const AdapterSpec& spec, const std::string& model) {
   const bool of_file = !spec.origin.empty();
-  return cannot(spec, "lora_target_modules", "the adapter would stand beside no module of the model")
-      .why(join(spec.targets, ", ") + " is none of " + model + "'s that are not trained whole; it has " +
-           join(known_targets(table), ", "))
-      .hint(of_file ? "the base model that it was made for, as base_model_name_or_path"
-                    : "other modules, or fewer of them as --lora_modules_to_save");
+  return cannot(spec, "the adapter would stand beside no module of the model",
+                join(spec.targets, ", ") + " is none of " + model + "'s that are not trained whole; it has " +
+                    join(known_targets(table), ", "),
+                of_file ? "the base model that it was made for, as base_model_name_or_path"
+                        : "other modules, or fewer of them as --lora_modules_to_save");
 }
 
 bool holds_module(const ParameterTable& table, const std::string& target) {

@@ -85,24 +85,24 @@ void note_folders(const ResolveInput& input, std::vector<Diagnostic>& notes) {
     note_variable(input, cache, "where prepared data are kept", notes);
 }
 
-// Numbers of --log_ranks that no rank has; the arguments module has seen that they are numbers.
-std::optional<Diagnostic> missing_log_ranks(const ResolveInput& input, int world_size) {
-  const std::string& text = input.parsed.arguments.launch.log_ranks;
-  if (text == "all") return std::nullopt;
+// Numbers of --log_ranks, or of --local_ranks_filter, that no rank has; the arguments module has seen that they are numbers.
+void note_missing_ranks(const ResolveInput& input, const std::string& flag, const std::string& text,
+                        const char* rank, int count, std::vector<Diagnostic>& notes) {
+  if (text == "all" || text.empty()) return;
   std::vector<std::string> missing;
   for (const std::string& padded : split(text, ',')) {
     const std::string number = trim(padded);
-    if (number.size() > 9 || std::stoi(number) >= world_size) missing.push_back(number);
+    if (number.size() > 9 || std::stoi(number) >= count) missing.push_back(number);
   }
-  if (missing.empty()) return std::nullopt;
-  const bool one = missing.size() == 1;
+  if (missing.empty()) return;
   Diagnostic diagnostic =
-      warning("log_ranks: there is no rank " + join(missing, ", "),
-              "the run has " + (world_size == 1 ? std::string("one rank, 0")
-                                                : "the ranks 0 to " + std::to_string(world_size - 1)),
-              one ? "another number, or all" : "other numbers, or all");
-  diagnostic.where = input.parsed.origins.describe("log_ranks");
-  return diagnostic;
+      warning(flag + ": there is no " + rank + ' ' + join(missing, ", "),
+              std::string("the run has ") +
+                  (count == 1 ? std::string("one ") + rank + ", 0"
+                              : std::string("the ") + rank + "s 0 to " + std::to_string(count - 1)),
+              missing.size() == 1 ? "another number" : "other numbers");
+  diagnostic.where = input.parsed.origins.describe(flag);
+  notes.push_back(std::move(diagnostic));
 }
 
 int64_t rank_memory(const ResolveInput& input, const RanksPlan& ranks) {
@@ -331,7 +331,10 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   note_visible_gpus(input, notes);
   note_folders(input, notes);
   note_trackers(input.parsed.arguments.logging.report_to, plan.logging.run_name, input.environment, notes);
-  if (const auto missing = missing_log_ranks(input, plan.ranks.world_size)) notes.push_back(*missing);
+  const arguments::LaunchArguments& launch = input.parsed.arguments.launch;
+  note_missing_ranks(input, "log_ranks", launch.log_ranks, "rank", plan.ranks.world_size, notes);
+  note_missing_ranks(input, "local_ranks_filter", launch.local_ranks_filter, "local rank",
+                     plan.ranks.local_world_size, notes);
   const std::vector<Diagnostic> strategy = strategy_notes(input, plan);
   notes.insert(notes.end(), strategy.begin(), strategy.end());
   const std::vector<Diagnostic> kernels = kernel_notes(input, plan);

@@ -127,6 +127,8 @@ TEST_CASE("an address of IPv6 may stand in brackets, as torchrun has it") {
   LaunchArguments launch = two_machines();
   launch.master_addr = "[fd00::6]";
   CHECK(membership({}, launch).master_host == "fd00::6");
+  launch.master_addr = "[]";
+  CHECK(membership({}, launch).master_host == "[]");  // no host, and not this machine either
   const std::map<std::string, std::string> plain = {{"RANK", "1"},
                                                     {"WORLD_SIZE", "2"},
                                                     {"LOCAL_RANK", "0"},

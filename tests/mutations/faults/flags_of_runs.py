@@ -130,3 +130,13 @@ fault("a rank that its launcher stops names it as somebody else",
       "lib/hftrain/trainer/stop_request.cpp", "if (g_parent_has_asked) return {};", "",
       tests=["trainer: who asked is known, where the launcher has not"],
       says=r"both")
+
+fault("a local rank that nobody has is not told",
+      "lib/hftrain/plan/resolve.cpp", 'note_missing_ranks(input, "local_ranks_filter"', 'if (notes.size() > 9999) note_missing_ranks(input, "local_ranks_filter"',
+      tests=["runs: a plan says what the run would do"],
+      says=r"those of --local_ranks_filter", seconds=200)
+
+fault("every event behind an unfinished line begins with an empty one",
+      "launcher/process/output_router.cpp", "  channel.within_line = false;\n", "",
+      tests=["launcher: what a rank says by events stands in its log and in the common file, and is not shown again"],
+      says=r"and more")
