@@ -43,14 +43,13 @@ FOR_PEOPLE = {
 
 # Members that act by a condition alone, which is not followed here; each has a test.
 BY_CONDITION = {
-    "AdapterSpec::peft_ties": "whether a second name is among the copies that an adapter's file has",
-    "AdapterSpec::origin": "whether names that the model does not have are refused or passed over, and as whose",
 }
 
 # Members that decide nothing but whether a run is refused; each has a reason to.
 ESTIMATE = "an estimate: a run that does not fit is refused, and `hftrain plan` prints it"
 ONLY_REFUSE = {
     "InstructionArguments::padding_free": "its task answers by a pointer of the table of tasks, which is not followed here",
+    "AdapterSpec::peft_ties": "it lifts a refusal, and by a condition, which is not followed here, an adapter's file has a second name",
     "LaunchArguments::force_multi": "what it does is to lift a refusal",
     **dict.fromkeys(("ModelArguments::ignore_mismatched_sizes", "ModelPlan::ignore_mismatched_sizes"),
                     "what it does is to lift a refusal"),
