@@ -49,7 +49,8 @@ struct ModelFacts {
   std::string generation_config_origin;         // the file that says it
   std::optional<int64_t> tokenizer_max_length;  // unset: no limit
   std::string tokenizer_class;  // of transformers, as tokenizer_config.json names it; empty: it does not
-  bool tokenizer_names_types = true;  // it gives types of tokens, by model_input_names of that file or by its class
+  bool tokenizer_names_types =
+      true;  // it gives types of tokens, by model_input_names of that file or by its class
   // Why transformers makes other tokens with it beside this model; empty: it makes the same.
   std::string tokenizer_opens_otherwise;
   std::string auto_dtype = "float32";  // what --dtype auto means: of the files; float32 from scratch
