@@ -48,6 +48,7 @@ BY_CONDITION = {
 # Members that decide nothing but whether a run is refused; each has a reason to.
 ESTIMATE = "an estimate: a run that does not fit is refused, and `hftrain plan` prints it"
 ONLY_REFUSE = {
+    **dict.fromkeys(("RanksPlan::ranks_on_machine", "RankPlan::ranks_on_machine"), "how many share a machine: what it must have, and who binds its cores"),
     "InstructionArguments::padding_free": "its task answers by a pointer of the table of tasks, which is not followed here",
     "AdapterSpec::peft_ties": "it lifts a refusal, and by a condition, which is not followed here, an adapter's file has a second name",
     "LaunchArguments::force_multi": "what it does is to lift a refusal",
