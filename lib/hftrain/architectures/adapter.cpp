@@ -139,9 +139,8 @@ Error trained_apart(const TiedParameter& tied) {
   return Error(ExitCode::kData, "the adapter has two matrices where the model has one")
       .where("modules_to_save of the adapter")
       .why("'" + tied.parameter + "' is '" + tied.alias + "', too, and peft trained a copy of the one and " +
-           "left the other as it was: ensure_weight_tying of its config is not true, or the module's name is "
-           "none "
-           "of which peft takes it")
+           "left the other as it was: ensure_weight_tying of its config is not true, or the module's "
+           "name is none of which peft takes it")
       .hint("merge it by peft's merge_and_unload() into a model whose tie_word_embeddings is false, " +
             std::string("or train it with ensure_weight_tying and lm_head as the module"));
 }

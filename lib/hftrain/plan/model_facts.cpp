@@ -13,6 +13,7 @@
 #include "hftrain/images/preprocessor.h"
 #include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
+#include "hftrain/plan/release_habits.h"
 #include "hftrain/plan/stored_ties.h"
 #include "hftrain/plan/tokenizer_pattern.h"
 #include "hftrain/storage/model_folder.h"
@@ -210,11 +211,11 @@ Json object_in(const std::string& path) {
 }
 
 // Whether the tokenizer gives types of tokens: model_input_names says so, or the class, that of the folder's model where none is
-// named. Every class did before transformers 5.0, but those that the families here do without.
-bool names_types(const std::string& folder, const Json& config, bool before_five) {
+// named.
+bool names_types(const std::string& folder, const Json& config, ReleaseHabits habits) {
   const Json inputs = config.value("model_input_names", Json());
   if (inputs.is_array()) return std::ranges::count(inputs, Json("token_type_ids")) > 0;
-  if (before_five) return true;
+  if (habits.gives_types_with_every_tokenizer()) return true;
   const Json model = object_in(folder + "/config.json");
   for (const Json* named : {&config, &model}) {
     const Json name = named->value("tokenizer_class", Json());
@@ -224,10 +225,10 @@ bool names_types(const std::string& folder, const Json& config, bool before_five
   return type.is_string() && Architecture::tokenizer_gives_types(type.get<std::string>());
 }
 
-void load_tokenizer_config(bool before_five, ModelFacts& facts) {
+void load_tokenizer_config(ReleaseHabits habits, ModelFacts& facts) {
   const std::string path = facts.tokenizer_folder + "/tokenizer_config.json";
   const Json config = object_in(path);
-  facts.tokenizer_names_types = names_types(facts.tokenizer_folder, config, before_five);
+  facts.tokenizer_names_types = names_types(facts.tokenizer_folder, config, habits);
   const Json name = config.value("tokenizer_class", Json()), limit = config.value("model_max_length", Json());
   if (name.is_string()) facts.tokenizer_class = name.get<std::string>();
   const double number = limit.is_number() ? limit.get<double>() : kUnlimitedLength + 1;
@@ -265,8 +266,7 @@ void load_tokenizer(const arguments::Arguments& arguments, const HubCache& cache
     }
     tokenizer::tokenizer_file(facts.tokenizer_folder);  // which says what is there instead
   }
-  constexpr int64_t kFive = 50000;
-  load_tokenizer_config(arguments::asked_release(arguments) < kFive, facts);
+  load_tokenizer_config(ReleaseHabits{arguments::asked_release(arguments)}, facts);
   const std::string pattern = facts.architecture->tokenizer_pattern();
   if (!pattern.empty())
     facts.tokenizer_opens_otherwise =

@@ -16,6 +16,8 @@ struct ReleaseHabits {
   bool counts_first_labels() const { return release < 51200; }
   // Four decimals of the loss in records.
   bool rounds_losses() const { return release < 50000; }
+  // A tokenizer gave types of tokens whatever its class, unless its files said otherwise.
+  bool gives_types_with_every_tokenizer() const { return release < 50000; }
   // Norms that are no LayerNorm decayed where a family had not put its own class on a list.
   bool decays_unlisted_norms() const { return release < 44900; }
   // The rate in records was that after the schedule's step.

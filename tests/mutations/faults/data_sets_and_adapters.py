@@ -294,7 +294,7 @@ fault("RoPE of one kind of layers is passed over",
       says=r"full_attention has its own")
 
 fault("every tokenizer gives types of tokens",
-      "lib/hftrain/plan/model_facts.cpp", "if (before_five) return true;", "return true;",
+      "lib/hftrain/plan/model_facts.cpp", "if (habits.gives_types_with_every_tokenizer()) return true;", "return true;",
       tests=["plan: a tokenizer gives types of tokens where its config or its class does, as in transformers of then and now"],
       says=r"given\(generic, .bert.\)")
 
