@@ -112,7 +112,7 @@ fault("--redirects leaves what a rank says of the run on the terminal",
       says=r'"--redirects", "3"')
 
 fault("a local rank that is not named tells of the run",
-      "launcher/front/rank_words.cpp", "filter.keep_only(named_by_local_ranks(asked.local_ranks_filter, plan.ranks));", "",
+      "launcher/front/rank_words.cpp", "filter.keep_only(named_by_local_ranks(asked.local_ranks_filter, plan.ranks));", 'filter.keep_only(named_by_local_ranks("0,1", plan.ranks));',
       tests=["front: words of all ranks are shown, or of those whose stderr a flag leaves on the terminal"],
       says=r"local_ranks_filter")
 
