@@ -565,6 +565,10 @@ def an_adapter_beside_an_output_matrix_of_its_own_is_merged_with_it(fixture, fol
         fixture.call("--model_name_or_path", model, "--validation_file", fixture.text, "--block_size", "64", "--use_cpu", "--do_eval", "--output_dir", model + "-judged")
         found.append(read_json(model + "-judged", "eval_results.json")["eval_loss"])
     expect(abs(found[0] - found[1]) < 1e-5, "merged as beside it", found)
+    os.remove(output + "/config.json")  # peft writes none: the base model's says that the two are tied
+    fixture.call("checkpoint", "merge", output, merged + "-by-base")
+    expect("lm_head.weight" in tensors_of(merged + "-by-base/model.safetensors"), "lm_head stays beside the base model's config", merged)
+    expect(read_json(merged + "-by-base", "config.json")["tie_word_embeddings"] is False, "and the merged one says it", merged)
 
 
 def a_square_matrix_is_merged_as_its_model_stores_it(fixture, folder):

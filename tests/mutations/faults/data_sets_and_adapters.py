@@ -259,7 +259,8 @@ fault("a head is trained beside an adapter that does not save it",
       says=r"score\.weight")
 
 fault("a merged model says the type that its adapter was trained in",
-      "launcher/front/merge_by_table.cpp", "take_use_of_base(base_folder + '/' + kConfigFile, model);", "",
+      "launcher/front/merge_by_table.cpp", "take_use_of_base(base_folder + '/' + kConfigFile, model);",
+      "if (base_folder.empty()) take_use_of_base(base_folder + '/' + kConfigFile, model);",
       tests=["runs: adapters: an adapter with a head is merged as its base is stored"],
       says=r"bfloat16")
 
@@ -269,7 +270,7 @@ fault("an output matrix that the files keep apart is tied",
       says=r"apart")
 
 fault("a merged model loses the output matrix that its base's files keep apart",
-      "launcher/front/merge_by_table.cpp", "model.architecture = std::move(stored);", "",
+      "launcher/front/merge_by_table.cpp", "    model.config = stored->config_json();\n", "",
       tests=["runs: adapters: an adapter beside an output matrix of its own is merged with it"],
       says=r"lm_head")
 

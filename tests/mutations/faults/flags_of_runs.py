@@ -102,7 +102,7 @@ fault("warm-up beyond all whole numbers is below nothing",
       says=r"1e30")
 
 fault("what a rank says of the run is not in its log",
-      "launcher/front/rank_output.cpp", "spec.words = [&plan]", "const auto unused = [&plan]",
+      "launcher/front/rank_output.cpp", "spec.words = [&plan]", "if (agent > 99999) spec.words = [&plan]",
       tests=["runs: flags of runs: output of ranks goes where it is sent"],
       says=r"in the log of rank 0")
 
@@ -117,7 +117,7 @@ fault("a local rank that is not named tells of the run",
       says=r"local_ranks_filter")
 
 fault("a signal that is not named is taken for one before the start",
-      "launcher/supervision/stop_signals.cpp", "::sigaction(number, &by_default, &unnamed_[number]);", "",
+      "launcher/supervision/stop_signals.cpp", "::sigaction(number, &by_default, &unnamed_[number]);", "::sigaction(number, by_default.sa_handler == SIG_IGN ? &by_default : nullptr, &unnamed_[number]);",
       tests=["runs: a signal that --signals_to_handle does not name ends a run as the system has it"],
       says=r"10 == 143")
 
