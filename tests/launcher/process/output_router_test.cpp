@@ -90,7 +90,8 @@ TEST_CASE("what a rank says by events stands in its log and in the common file, 
   router.finish(0, Stream::kErr);
   say(0, "too late\n");
   router.drain();
-  CHECK(read_file(router.log_path(0, Stream::kErr)) == "a header\nof two lines\n50%\n{'loss': '1'}\nand more\n 100%\n");
+  CHECK(read_file(router.log_path(0, Stream::kErr)) ==
+        "a header\nof two lines\n50%\n{'loss': '1'}\nand more\n 100%\n");
   CHECK(read_file(router.log_path(1, Stream::kErr)) == "its own\n");
   CHECK(read_file(router.duplicate_path(Stream::kErr)) == "[rank 0] {'loss': '1'}\n");
   CHECK(fixture.shown == std::vector<std::string>{"50% 100%"});
