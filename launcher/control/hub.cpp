@@ -180,6 +180,11 @@ void ControlHub::hear_newcomer(uint32_t id, News& news) {
   if (found == newcomers_.end()) return;
   Newcomer& newcomer = found->second;
   newcomer.socket.work();
+  if (!finishing_ && newcomer.socket.open() && newcomer.socket.overlong()) {
+    turn_away(newcomer, "what it says is longer than a greeting of this program", news);
+    newcomers_.erase(found);
+    return;
+  }
   const std::optional<std::string_view> line = newcomer.socket.next_line();
   // One that goes before it was welcomed has not come; what is said after the last word is only answered.
   if (line && newcomer.socket.open()) {

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -49,21 +50,24 @@ void LineSocket::work() {
   read_some();
 }
 
+bool LineSocket::overlong() const {
+  return std::min(incoming_.find('\n', taken_), incoming_.size()) - taken_ > longest_;
+}
+
 std::optional<std::string_view> LineSocket::next_line() {
-  const size_t end = incoming_.find('\n', taken_);
-  const size_t size = (end == std::string::npos ? incoming_.size() : end) - taken_;
-  if (size > longest_) {
+  if (overlong()) {
     close("what it sent is longer than anything that this program says");
     incoming_.clear();
     taken_ = 0;
     return std::nullopt;
   }
+  const size_t end = incoming_.find('\n', taken_);
   if (end == std::string::npos) {
     incoming_.erase(0, taken_);
     taken_ = 0;
     return std::nullopt;
   }
-  const std::string_view line = std::string_view(incoming_).substr(taken_, size);
+  const std::string_view line = std::string_view(incoming_).substr(taken_, end - taken_);
   taken_ = end + 1;
   return line;
 }

@@ -36,6 +36,8 @@ class LineSocket {
   // The oldest complete line that was not taken yet, without its newline; valid until the next call of work()
   // or next_line(). Lines that came before the end of a connection are still there after it.
   std::optional<std::string_view> next_line();
+  // Whether next_line() would find one that is too long, whole or not, and end the connection.
+  bool overlong() const;
   // With its newline. Lines that go to many are kept once.
   void send(std::shared_ptr<const std::string> line);
   void send(std::string line) { send(std::make_shared<const std::string>(std::move(line))); }

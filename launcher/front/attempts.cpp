@@ -68,7 +68,9 @@ bool Attempts::restart_after(const launcher::JobResult& result, int number, doub
     return false;
   }
   if (restarts_left_ == 0) {
-    if (restarts_ > 0) notices_.push_back("that was the last of " + std::to_string(restarts_) + " restarts");
+    if (restarts_ > 0)
+      notices_.push_back(restarts_ == 1 ? "that was the one restart"
+                                        : "that was the last of " + std::to_string(restarts_) + " restarts");
     return false;
   }
   --restarts_left_;

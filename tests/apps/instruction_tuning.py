@@ -160,8 +160,16 @@ def every_flag_acts_by_flag_and_by_file(fixture, folder):
     at = without.index("--learning_rate")
     told = fixture.call(*without[:at], *without[at + 2:]).stderr
     expect("5e-05" in told and "2e-05" in told, "TRL's rate is named", told)
-    result = fixture.call(*fixture.flags(os.path.join(folder, "plain"), "--assistant_only_loss", "--chat_template_path", plain), expect=4)
-    expect(parts_of(result.stderr) == [{"what", "where", "why", "try"}] and "{% generation %}" in result.stderr, "no marks", result.stderr)
+    unmarked = [os.path.join(folder, "unmarked"), "--max_steps", 2, "--chat_template_path", plain]
+    told = fixture.call(*fixture.flags(*unmarked, "--assistant_only_loss")).stderr
+    expect("the training data: the chat template marks nothing with {% generation %}" in told, "what counts without marks is told", told)
+    answers = losses(unmarked[0])
+    whole = os.path.join(folder, "whole")
+    fixture.call(*fixture.flags(whole, *unmarked[1:]))
+    expect(answers != losses(whole), "without marks answers alone count", answers)
+    write(folder, {"unopened.jinja": "{% for m in messages %}{{ m['content'] }}{% endfor %}"})
+    result = fixture.call(*fixture.flags(os.path.join(folder, "plain"), "--assistant_only_loss", "--chat_template_path", os.path.join(folder, "unopened.jinja")), expect=4)
+    expect(parts_of(result.stderr) == [{"what", "where", "why", "try"}] and "{% generation %}" in result.stderr, "no marks and no opening", result.stderr)
 
 
 def what_cannot_be_learned_is_refused(fixture, folder):

@@ -154,6 +154,14 @@ TEST_CASE("deepspeed without a value stands beside deepspeed_config") {
       contains(mistakes({"--deepspeed", "other.json", "--deepspeed_config", path}), "two different things"));
 }
 
+TEST_CASE("a value with a blank in it may begin with a dash, as argparse has it") {
+  CHECK(parse({"--run_name", "-o StrictHostKeyChecking=no"}).arguments.logging.run_name ==
+        "-o StrictHostKeyChecking=no");
+  CHECK(parse({"--run_name", "--not a flag"}).arguments.logging.run_name == "--not a flag");
+  CHECK(contains(mistakes({"--run_name", "--seed=4 "}), "--run_name needs a value"));
+  CHECK(contains(mistakes({"--sed 4"}), "unknown flag --sed 4"));
+}
+
 TEST_CASE("a flag is no value that begins with a dash") {
   const std::string text = mistakes({"--learning_rate", "--use_cpu"});
   CHECK(contains(text, "--learning_rate needs a value"));

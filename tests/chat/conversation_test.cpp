@@ -43,7 +43,7 @@ TEST_CASE("a conversation becomes ids and a mask of what the assistant says") {
       .add_generation_prompt = true};
   const Variables specials = {{"eos_token", Value::text(".")}};
   const EncodedConversation made =
-      encode_conversation(marked, specials, conversation, time_of_cases(), *tokenizer);
+      encode_rendered(render_conversation(marked, specials, conversation, time_of_cases()), *tokenizer);
   CHECK(made.text == "user: é hi assistant: yes é. user: hi assistant:");
   CHECK(made.ids == std::vector<tokenizer::TokenId>{1, 3, 6, 4, 2, 3, 5, 6, 7, 1, 3, 4, 2, 3});
   CHECK(made.assistant == std::vector<uint8_t>{0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0});

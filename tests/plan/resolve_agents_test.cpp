@@ -184,6 +184,7 @@ TEST_CASE("ranks that mpirun started join through MPI across machines, through s
   CHECK(asked.plan().ranks.backend == "mpi");
   asked.agents[1].joins_mpi = false;
   CHECK(contains(asked.error().render(), "one process per rank"));
+  CHECK(contains(asked.error().render(), "ddp_backend mpi does not work with these ranks"));
 }
 
 TEST_CASE("shared memory does not join machines") {

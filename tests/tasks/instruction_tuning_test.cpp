@@ -206,15 +206,67 @@ TEST_CASE("instruction data: the loss of the assistant needs marks and conversat
   CHECK_THAT(row_refused(fixture, R"({"messages": [{"role": "user", "content": "x"}]})"
                                   "\n"),
              Contains("nothing of a row is marked as the assistant's"));
-  fixture.use_template("{{ messages[0]['content'] }}");
-  try {
-    fixture.row.recipe(fixture.input);
-    FAIL("taken");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::kData);
-    CHECK_THAT(error.render(), Contains("does not mark what the assistant says") &&
-                                   Contains("{% generation %}") && Contains("--chat_template_path"));
+}
+
+// Turns as published templates write them.
+std::string turns(const std::string& answer) {
+  return "{% for m in messages %}{{ '[' + m['role'] + ']' }}{% if m['role'] == 'assistant' %}" + answer +
+         "{% else %}{{ m['content'] + '.' }}{% endif %}{% endfor %}{% if add_generation_prompt "
+         "%}[assistant]{% "
+         "endif %}";
+}
+
+TEST_CASE("instruction data: a template without marks counts what it writes behind its opening of an answer",
+          "[tasks][instructions]") {
+  const std::string answer = "{{ m['content'] + '.' }}";
+  const std::string talk =
+      R"({"messages": [{"role": "user", "content": "the river"}, {"role": "assistant", "content": "bends"}, {"role": "user", "content": "slowly"}, {"role": "assistant", "content": "past"}]})"
+      "\n";
+  const std::string completed =
+      R"({"prompt": [{"role": "user", "content": "the"}, {"role": "assistant", "content": "old"}, {"role": "user", "content": "river"}], "completion": [{"role": "assistant", "content": "bends"}]})"
+      "\n";
+  const auto labels_of = [](const std::string& text, const std::string& rows, bool assistant_only) {
+    InstructionFixture fixture;
+    fixture.arguments.instructions.assistant_only_loss = assistant_only;
+    fixture.use_template(text);
+    return column_of_all(*open_split(fixture.prepare(fixture.request("rows.jsonl", rows)).train), "labels");
+  };
+  for (const std::string& rows : {talk, completed}) {
+    INFO(rows);
+    const auto marked = labels_of(turns("{% generation %}" + answer + "{% endgeneration %}"), rows, true);
+    CHECK(labels_of(turns(answer), rows, true) == marked);
+    CHECK((labels_of(turns(answer), rows, false) == marked) == (rows == completed));
   }
+}
+
+TEST_CASE("instruction data: a template that does not tell where an answer stands is refused",
+          "[tasks][instructions]") {
+  const std::string talk =
+      R"({"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}, {"role": "user", "content": "z"}]})"
+      "\n";
+  struct Bad {
+    std::string text, why;
+  };
+  const Bad cases[] = {{"{% for m in messages %}{{ m['content'] }}{% endfor %}", "it opens no answer"},
+                       {turns("<think>{{ m['content'] }}") + "{% if add_generation_prompt %}aloud{% endif %}",
+                        "its opening of an answer is not what it writes before this one"},
+                       {turns("{% if loop.last %}<think>{% endif %}{{ m['content'] }}"),
+                        "it writes this answer otherwise once more follows"}};
+  for (const Bad& bad : cases) {
+    INFO(bad.text);
+    InstructionFixture fixture;
+    fixture.arguments.instructions.assistant_only_loss = true;
+    fixture.use_template(bad.text);
+    CHECK_THAT(row_refused(fixture, talk), Contains("does not mark what the assistant says") &&
+                                               Contains(bad.why) && Contains("rows.jsonl:1") &&
+                                               Contains("message 2") && Contains("--chat_template_path"));
+  }
+  InstructionFixture fixture;
+  fixture.arguments.instructions.assistant_only_loss = true;
+  fixture.use_template(turns("{{ m['content'] }}"));
+  CHECK_THAT(row_refused(fixture, R"({"messages": [{"role": "assistant", "content": "y"}]})"
+                                  "\n"),
+             Contains("nothing stands before it") && Contains("message 1"));
 }
 
 TEST_CASE("instruction data: rows whose completion is cut away are left out, all of them refused",

@@ -74,7 +74,14 @@ class CommandLineReader {
     return {spelling.size() == 2 ? flag_table().find_letter(spelling[1]) : nullptr, false};
   }
 
-  bool value_follows() const { return at_ < words_.size() && !is_flag(words_[at_]); }
+  bool value_follows() const {
+    return at_ < words_.size() && (!is_flag(words_[at_]) || is_spaced_value(words_[at_]));
+  }
+
+  // As argparse has it: --launcher_args "-o StrictHostKeyChecking=no".
+  bool is_spaced_value(const std::string& word) const {
+    return word.find(' ') != std::string::npos && !look_up(word.substr(0, word.find('=')));
+  }
 
   void read_value(const Flag& flag, const std::string& spelling) {
     const bool truth = flag.slot.type == Type::kBool;

@@ -36,10 +36,7 @@ Rendered render_conversation(const ChatTemplate& chat_template, const Variables&
   return chat_template.render(variables, now);
 }
 
-EncodedConversation encode_conversation(const ChatTemplate& chat_template, const Variables& special_tokens,
-                                        const Conversation& conversation, const std::tm& now,
-                                        const tokenizer::Tokenizer& tokenizer) {
-  Rendered rendered = render_conversation(chat_template, special_tokens, conversation, now);
+EncodedConversation encode_rendered(Rendered rendered, const tokenizer::Tokenizer& tokenizer) {
   EncodedConversation made{.text = std::move(rendered.text)};
   if (rendered.generated.empty()) {
     tokenizer.encode_into(made.text, false, made.ids);

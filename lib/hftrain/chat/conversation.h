@@ -20,15 +20,12 @@ struct Conversation {
 struct EncodedConversation {
   std::string text;
   std::vector<tokenizer::TokenId> ids;  // of the text, without special tokens but the template's own
-  std::vector<uint8_t>
-      assistant;  // 1 for tokens that stand for what the template marks with {% generation %}
+  std::vector<uint8_t> assistant;       // 1 for tokens that stand for what is generated
 };
 
 // Errors (kData): an empty conversation, and those of ChatTemplate::render.
 Rendered render_conversation(const ChatTemplate& chat_template, const Variables& special_tokens,
                              const Conversation& conversation, const std::tm& now);
-EncodedConversation encode_conversation(const ChatTemplate& chat_template, const Variables& special_tokens,
-                                        const Conversation& conversation, const std::tm& now,
-                                        const tokenizer::Tokenizer& tokenizer);
+EncodedConversation encode_rendered(Rendered rendered, const tokenizer::Tokenizer& tokenizer);
 
 }  // namespace hftrain::chat

@@ -321,8 +321,12 @@ class RankResolution {
     const std::vector<std::string> fitting = fitting_backends(plan);
     const std::string backend = input_.parsed.arguments.parallel.ddp_backend.value_or(fitting[0]);
     if (std::find(fitting.begin(), fitting.end(), backend) != fitting.end()) return backend;
-    problems_.usage("ddp_backend " + backend + " does not work with ranks on " +
-                        (gpus ? "GPUs" : (plan.machines == 1 ? "the CPU" : "several machines")),
+    const bool not_joined = backend == "mpi" && !gpus;
+    problems_.usage("ddp_backend " + backend + " does not work with " +
+                        (not_joined           ? "these ranks"
+                         : gpus               ? "ranks on GPUs"
+                         : plan.machines == 1 ? "ranks on the CPU"
+                                              : "ranks on several machines"),
                     input_.parsed.origins.describe("ddp_backend"), why_not(backend, gpus),
                     "--ddp_backend " + fitting[0] + ", or leave it out");
     return fitting[0];

@@ -1,5 +1,9 @@
 #include "hftrain/tasks/conversation_templates.h"
 
+#include <utility>
+
+#include "hftrain/chat/answers.h"
+
 namespace hftrain::tasks {
 
 ConversationTemplates::ConversationTemplates(const chat::TemplateFolder& folder, const std::tm& now)
@@ -20,26 +24,31 @@ ConversationTemplates::Read ConversationTemplates::read(const chat::TemplateFold
   return made;
 }
 
-const chat::ChatTemplate& ConversationTemplates::of(const Read& read) const {
+const chat::ChatTemplate& ConversationTemplates::template_of(const chat::Conversation& conversation) const {
+  const Read& read = conversation.tools.is<chat::None>() ? plain_ : with_tools_;
   if (read.problem) throw Error(*read.problem);
   return *read.usable;
 }
 
-void ConversationTemplates::require_marks() const {
-  if (of(plain_).marks_generation()) return;
-  throw Error(ExitCode::kData, "the chat template does not mark what the assistant says")
-      .where(plain_.origin)
-      .why(
-          "--assistant_only_loss counts what stands between {% generation %} and {% endgeneration %}, and "
-          "there is no such mark")
-      .hint("put the marks around the assistant's words in a copy, and name it with --chat_template_path");
+bool ConversationTemplates::marks(const chat::Conversation& conversation) const {
+  return template_of(conversation).marks_generation();
 }
 
 chat::EncodedConversation ConversationTemplates::encode(const chat::Conversation& conversation,
                                                         const tokenizer::Tokenizer& tokenizer) const {
-  const bool has_tools = !conversation.tools.is<chat::None>();
-  return chat::encode_conversation(of(has_tools ? with_tools_ : plain_), special_tokens_, conversation, now_,
-                                   tokenizer);
+  chat::Rendered rendered =
+      chat::render_conversation(template_of(conversation), special_tokens_, conversation, now_);
+  rendered.generated.clear();  // ids come sooner without places in the text
+  return chat::encode_rendered(std::move(rendered), tokenizer);
+}
+
+chat::EncodedConversation ConversationTemplates::encode_with_answers(
+    const chat::Conversation& conversation, const tokenizer::Tokenizer& tokenizer) const {
+  const chat::ChatTemplate& used = template_of(conversation);
+  chat::Rendered rendered = chat::render_conversation(used, special_tokens_, conversation, now_);
+  if (!used.marks_generation())
+    rendered.generated = chat::answers_in(rendered.text, used, special_tokens_, conversation, now_);
+  return chat::encode_rendered(std::move(rendered), tokenizer);
 }
 
 }  // namespace hftrain::tasks

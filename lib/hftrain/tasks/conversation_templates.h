@@ -17,12 +17,15 @@ class ConversationTemplates {
   // What is wrong with a template is told when a row needs it: texts need none. `now` is what strftime_now() tells.
   ConversationTemplates(const chat::TemplateFolder& folder, const std::tm& now);
 
-  // Throws what is wrong with the template that conversations without tools have, or that it marks nothing as the
-  // assistant's: Error (exit code 4).
-  void require_marks() const;
   // Errors (exit code 4) as in conversation.h, and what is wrong with the template.
   chat::EncodedConversation encode(const chat::Conversation& conversation,
                                    const tokenizer::Tokenizer& tokenizer) const;
+  // With a mask of what the assistant says: what the template marks, and that of a template without marks as
+  // answers.h finds it, with its errors.
+  chat::EncodedConversation encode_with_answers(const chat::Conversation& conversation,
+                                                const tokenizer::Tokenizer& tokenizer) const;
+  // Whether the template of such conversations has a {% generation %}.
+  bool marks(const chat::Conversation& conversation) const;
 
  private:
   struct Read {
@@ -31,7 +34,8 @@ class ConversationTemplates {
     std::optional<Error> problem;  // where it is not
   };
   static Read read(const chat::TemplateFolder& folder, bool has_tools);
-  const chat::ChatTemplate& of(const Read& read) const;
+  // Throws what is wrong with it.
+  const chat::ChatTemplate& template_of(const chat::Conversation& conversation) const;
 
   Read plain_, with_tools_;
   chat::Variables special_tokens_;

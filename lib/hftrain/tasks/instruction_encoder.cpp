@@ -69,6 +69,11 @@ class InstructionEncoder final : public data::Encoder {
          " prompt is cut into other tokens alone than before its completion: the loss begins where they part",
          " prompts are cut into other tokens alone than before their completions: the loss begins where they "
          "part");
+    if (unmarked_ > 0)
+      made.push_back(
+          {"no marks",
+           "the chat template marks nothing with {% generation %}: what it writes behind its opening of an "
+           "answer counts as the assistant's"});
     if (encoding_.asked_for_completions)
       tell(without_completion_, " row has no completion: --completion_only_loss has no effect on it",
            " rows have no completion: --completion_only_loss has no effect on them");
@@ -167,12 +172,18 @@ class InstructionEncoder final : public data::Encoder {
       conversation.add_generation_prompt = false;
       conversation.messages = joined_messages(talk.messages, talk.completion);
     }
-    chat::EncodedConversation whole = encoding_.templates->encode(conversation, *tokenizer_);
+    chat::EncodedConversation whole = whole_of(conversation);
     TokenizedInstruction made{.ids = std::move(whole.ids), .counts = {}, .labels = {}};
     made.counts.assign(made.ids.size(), 1);
     if (instruction.has_completion) mark_completion(prompt, made);
     if (encoding_.assistant_only) keep_assistant(whole.assistant, made.counts);
     return made;
+  }
+
+  chat::EncodedConversation whole_of(const chat::Conversation& conversation) const {
+    if (!encoding_.assistant_only) return encoding_.templates->encode(conversation, *tokenizer_);
+    if (!encoding_.templates->marks(conversation)) ++unmarked_;
+    return encoding_.templates->encode_with_answers(conversation, *tokenizer_);
   }
 
   // A completion begins where the tokens of the prompt alone and those of the whole row part, which need not be where the
@@ -187,7 +198,10 @@ class InstructionEncoder final : public data::Encoder {
   static void keep_assistant(const std::vector<uint8_t>& assistant, std::vector<uint8_t>& counts) {
     if (std::find(assistant.begin(), assistant.end(), 1) == assistant.end())
       throw Error(ExitCode::kData, "nothing of a row is marked as the assistant's")
-          .why("--assistant_only_loss counts what the chat template marks with {% generation %}")
+          .why(
+              "--assistant_only_loss counts what the chat template marks with {% generation %}, or writes "
+              "behind "
+              "its opening of an answer")
           .hint("a conversation in which the assistant speaks, or a template that marks what it says");
     for (size_t i = 0; i < counts.size(); ++i) counts[i] = counts[i] != 0 && assistant[i] != 0;
   }
@@ -209,7 +223,7 @@ class InstructionEncoder final : public data::Encoder {
   InstructionEncoding encoding_;
   // Rows, for remarks.
   mutable std::atomic<int64_t> left_out_ = 0, uneven_ = 0, without_completion_ = 0, teaching_ = 0,
-                               untaught_ = 0;
+                               untaught_ = 0, unmarked_ = 0;
 };
 
 }  // namespace

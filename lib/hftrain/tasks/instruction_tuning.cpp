@@ -199,8 +199,6 @@ data::Recipe instructions_again(const Json& settings) {
 data::Recipe instruction_recipe(const TaskInput& input) {
   check_packing(input);
   const chat::TemplateFolder folder = input.chat.value_or(chat::TemplateFolder());
-  if (input.chat && asked_of(input).assistant_only_loss)
-    ConversationTemplates(folder, local_time(0)).require_marks();
   return instructions_again({{"options", instruction_options(input)},
                              {"chat", json_of_chat(folder)},
                              {"time", std::time(nullptr)}});

@@ -148,15 +148,17 @@ TEST_CASE("a well-formed greeting during training is refused and logged, and tra
   CHECK(job[1].finish() == 143);
 }
 
-TEST_CASE("more than 4 KiB without a greeting, or anything else, ends a connection and nothing more",
-          "[process]") {
+TEST_CASE(
+    "more than 4 KiB without a greeting, or anything else, is logged, ends a connection and nothing more",
+    "[process]") {
   Agents job;
   job.start_all(2, kScripts);
   for (const char* rank : {"ready 0", "ready 1"}) REQUIRE(job[0].wait_for(rank));
   const std::string no_greeting = "what it says is no greeting of this program";
-  // "" stands for an end without a word.
-  const std::vector<std::pair<std::string, std::string>> cases = {{std::string(100'000, '['), ""},
-                                                                  {std::string(5000, 'x') + '\n', ""},
+  const std::string too_long = "what it says is longer than a greeting of this program";
+  // What is too long may lose its answer: the end of a connection with words unread can come before it.
+  const std::vector<std::pair<std::string, std::string>> cases = {{std::string(100'000, '['), too_long},
+                                                                  {std::string(5000, 'x') + '\n', too_long},
                                                                   {"hftrain 1 x y z\n", no_greeting},
                                                                   {"GET / HTTP/1.1\r\n\r\n", no_greeting},
                                                                   {std::string(1, '\0') + "\n", no_greeting}};
@@ -166,9 +168,9 @@ TEST_CASE("more than 4 KiB without a greeting, or anything else, ends a connecti
     CHECK(read_challenge(stranger.hear()));
     stranger.say(said);
     const std::string answer = stranger.hear();
-    CHECK(answer.empty() == answered.empty());
-    CHECK(contains(answer, answered));
+    CHECK((contains(answer, answered) || (answer.empty() && answered == too_long)));
     CHECK(stranger.hear().empty());
+    if (answered == too_long) REQUIRE(job[0].wait_for("refused a connection from 127.0.0.1: " + too_long));
   }
   REQUIRE(job[0].wait_for("refused a connection from 127.0.0.1: " + no_greeting));
   { const Stranger silent(job.port); }

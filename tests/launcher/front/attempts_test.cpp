@@ -48,6 +48,13 @@ TEST_CASE("a checkpoint is one of rank 0 at its place in the run's folder, whoev
   CHECK_FALSE(told(Kind::kCheckpoint, 0, Json::object()));
 }
 
+TEST_CASE("one restart is not the last of several") {
+  Attempts attempts(1, "");
+  CHECK(attempts.restart_after(failed(ExitCode::kWorkerLost), 3, 1.5));
+  CHECK_FALSE(attempts.restart_after(failed(ExitCode::kWorkerLost), 3, 1.5));
+  CHECK(attempts.notices() == std::vector<std::string>{"that was the one restart"});
+}
+
 TEST_CASE("restarts are used up one by one and all attempts are on record") {
   Attempts attempts(2, "/runs/checkpoint-5");
   CHECK(attempts.restart_after(failed(ExitCode::kWorkerLost), 3, 1.5));

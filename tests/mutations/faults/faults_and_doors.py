@@ -656,3 +656,8 @@ fault("prepare says its notes from every process",
 fault("a rank that has passed the last barrier and ended is missed by one that has not looked yet", "lib/hftrain/comm/shm_group.cpp",
       "  const std::optional<std::string> trouble = trouble_of_peers();\n  if (reached(rank, event)) return;", "  ::usleep(300'000);\n  const std::optional<std::string> trouble = trouble_of_peers();\n  if (false) return;",
       tests=["runs: a resumed run gives the same bits"], says=r"is gone|no word from|ended with 9")
+
+fault("a stranger whose greeting is too long is not logged",
+      HUB, "if (!finishing_ && newcomer.socket.open() && newcomer.socket.overlong())", "if (finishing_ && newcomer.socket.open() && newcomer.socket.overlong())",
+      tests=["launcher: more than 4 KiB without a greeting, or anything else, is logged, ends a connection and nothing more"],
+      says=r"wait_for\(\"refused a connection from")

@@ -125,3 +125,8 @@ fault("a column of labels is only left out",
       "lib/hftrain/plan/task_flags.cpp", 'if (flag == "label_column_name" &&', 'if (flag == "label_column" &&',
       tests=["plan: flags of another task are refused by name"],
       says=r"call the column of labels")
+
+fault("a value with a blank in it that begins with a dash is taken for a flag",
+      "lib/hftrain/arguments/command_line.cpp", "(!is_flag(words_[at_]) || is_spaced_value(words_[at_]))", "(!is_flag(words_[at_]) || (is_spaced_value(words_[at_]) && words_.empty()))",
+      tests=["arguments: a value with a blank in it may begin with a dash, as argparse has it"],
+      says=r"needs a value")

@@ -37,3 +37,13 @@ fault("the run's own trainer_state.json has the flags of its end",
       "lib/hftrain/trainer/saving.cpp", "control_at_save_ = control_;", "",
       tests=["trainer: the run's own trainer_state.json has the flags of the last save, and of none those of a beginning"],
       says=r"control_in")
+
+fault("an answer's opening counts as the assistant's where a template has no marks",
+      "lib/hftrain/chat/answers.cpp", "unicode::count(opened));", "unicode::count(first_messages(i, false)));",
+      tests=["instruction data: a template without marks counts what it writes behind its opening of an answer"],
+      says=r"labels_of\(turns\(answer\), rows, true\) == marked")
+
+fault("an answer that is written otherwise once more follows is taken for another",
+      "lib/hftrain/chat/answers.cpp", "if (!text.starts_with(answered))", "if (answered.empty())",
+      tests=["instruction data: a template that does not tell where an answer stands is refused"],
+      says=r"it writes this answer otherwise once more follows")

@@ -66,7 +66,8 @@ std::vector<Flag> instruction_flags() {
       {.name = "assistant_only_loss",
        .slot = at<&Arguments::instructions, &InstructionArguments::assistant_only_loss>,
        .help = "Count the loss of the assistant's turns alone.",
-       .note = "The chat template marks them with {% generation %}.",
+       .note = "What the chat template marks with {% generation %}, or else writes behind its opening of an "
+               "answer.",
        .ours = true},
       {.name = "loss_type",
        .slot = at<&Arguments::instructions, &InstructionArguments::loss_type>,

@@ -1,0 +1,59 @@
+#include "hftrain/chat/answers.h"
+
+#include <cstddef>
+#include <string>
+
+#include "hftrain/base/error.h"
+#include "hftrain/chat/dict.h"
+#include "hftrain/tokenizer/unicode/utf8.h"
+
+namespace hftrain::chat {
+namespace {
+
+bool is_answer(const Value& message) {
+  const Dict* fields = message.as_dict();
+  const Value* role = fields != nullptr ? fields->find("role") : nullptr;
+  const Text* name = role != nullptr ? role->as_text() : nullptr;
+  return name != nullptr && name->bytes == "assistant";
+}
+
+[[noreturn]] void refuse(size_t message, const std::string& why) {
+  throw Error(ExitCode::kData, "the chat template does not mark what the assistant says")
+      .where("message " + std::to_string(message + 1) + " of the conversation")
+      .why("there is no {% generation %} in it, and " + why)
+      .hint(
+          "put {% generation %} and {% endgeneration %} around the assistant's words in a copy of the "
+          "template, "
+          "and name it with --chat_template_path");
+}
+
+}  // namespace
+
+std::vector<CharacterRange> answers_in(std::string_view text, const ChatTemplate& chat_template,
+                                       const Variables& special_tokens, const Conversation& conversation,
+                                       const std::tm& now) {
+  const std::vector<Value>& messages = conversation.messages.as_sequence()->items;
+  Conversation part = conversation;
+  const auto first_messages = [&](size_t count, bool opens_answer) {
+    part.messages = Value::list({messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(count)});
+    part.add_generation_prompt = opens_answer;
+    return render_conversation(chat_template, special_tokens, part, now).text;
+  };
+  std::vector<CharacterRange> answers;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (!is_answer(messages[i])) continue;
+    if (i == 0) refuse(i, "nothing stands before it that the template could open an answer to");
+    const std::string opened = first_messages(i, true);
+    if (opened == first_messages(i, false)) refuse(i, "it opens no answer where add_generation_prompt asks");
+    if (!text.starts_with(opened))
+      refuse(i, "its opening of an answer is not what it writes before this one");
+    const std::string answered = first_messages(i + 1, false);
+    if (!text.starts_with(answered)) refuse(i, "it writes this answer otherwise once more follows");
+    const auto begin = static_cast<int64_t>(tokenizer::unicode::count(opened));
+    const auto end = static_cast<int64_t>(tokenizer::unicode::count(answered));
+    if (begin < end) answers.push_back({begin, end});
+  }
+  return answers;
+}
+
+}  // namespace hftrain::chat
