@@ -45,8 +45,8 @@ void take_requested_threads(const Environment& environment, HostResources& host)
 std::vector<std::string> unread_thread_counts(const Environment& environment) {
   std::vector<std::string> unread;
   for (const char* variable : kThreadVariables) {
-    const std::optional<std::string> value = environment.get(variable);
-    if (value && !threads_of(*value)) unread.push_back(std::string(variable) + '=' + *value);
+    const std::string value = environment.get_or(variable, "");
+    if (!value.empty() && !threads_of(value)) unread.push_back(std::string(variable) + '=' + value);
   }
   return unread;
 }
