@@ -126,9 +126,13 @@ ExitCode leave_together(const trainer::RunOutcome& outcome, comm::Communicator& 
   status.set_phase(WorkPhase::kLeaving);
   // Nobody leaves while another rank may still need it.
   communicator.barrier();
-  events.send(
-      Kind::kFinished,
-      {{"exit_code", static_cast<int>(outcome.code)}, {"reason", outcome.reason}, {"stats", outcome.stats}});
+  Json last = {
+      {"exit_code", static_cast<int>(outcome.code)}, {"reason", outcome.reason}, {"stats", outcome.stats}};
+  if (outcome.asked_by.pid != 0) {
+    last["asked_by"] = outcome.asked_by.pid;
+    last["asked_with"] = outcome.asked_by.signal;
+  }
+  events.send(Kind::kFinished, std::move(last));
   return outcome.code;
 }
 

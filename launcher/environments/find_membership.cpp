@@ -23,6 +23,12 @@ std::string counted(int count, const std::string& thing) {
   return std::to_string(count) + ' ' + thing + (count == 1 ? "" : "s");
 }
 
+// torchrun's form of IPv6: [::1].
+std::string without_brackets(const std::string& host) {
+  const bool bracketed = host.starts_with('[') && host.ends_with(']') && host.find(':') != std::string::npos;
+  return bracketed ? host.substr(1, host.size() - 2) : host;
+}
+
 class PlaceFinder {
  public:
   PlaceFinder(const arguments::LaunchArguments& launch, int visible_gpus, const arguments::Origins& origins)
@@ -58,7 +64,7 @@ class PlaceFinder {
       membership_.notices.push_back("--" + flag + ' ' + value + " is not used: no other machine takes part");
     };
     if (launch_.local_addr) tell("local_addr", *launch_.local_addr);
-    if (origins_.is_given("master_addr") && !names_loopback(launch_.master_addr)) {
+    if (origins_.is_given("master_addr") && !names_loopback(without_brackets(launch_.master_addr))) {
       const bool by_endpoint = origins_.of("master_addr") == origins_.of("rdzv_endpoint");
       tell(by_endpoint ? "rdzv_endpoint" : "master_addr", launch_.master_addr);
     }
@@ -225,9 +231,7 @@ class PlaceFinder {
 Membership find_membership(const arguments::LaunchArguments& launch, const Environment& environment,
                            int visible_gpus, const arguments::Origins& origins) {
   Membership membership = PlaceFinder(launch, visible_gpus, origins).find(environment);
-  std::string& host = membership.master_host;
-  if (host.size() > 2 && host.starts_with('[') && host.ends_with(']'))
-    host = host.substr(1, host.size() - 2);  // torchrun's form of IPv6
+  membership.master_host = without_brackets(membership.master_host);
   return membership;
 }
 

@@ -105,10 +105,10 @@ class Reader {
     return plain ? plain_process(seen) : mpi_process(family, seen);
   }
 
-  // What is set of one process among several, where its rank is not.
+  // What is set of one process among several, where its rank is not. Older scripts say -1 for none.
   bool names_others() const {
-    const auto size = first({"WORLD_SIZE"});
-    return first({"LOCAL_RANK"}) || (size && size->second != "1");
+    const auto size = first({"WORLD_SIZE"}), local_rank = first({"LOCAL_RANK"});
+    return (local_rank && local_rank->second != "-1") || (size && size->second != "1");
   }
 
   std::optional<Variable> local_rank_of_plain() const {

@@ -135,7 +135,11 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   if (!inputs.parsed.arguments.launch.log_dir) job.logs_in_place = [&place] { return place.in_place(); };
 
   const double begin = monotonic_seconds();
-  JobConsole shown(console, terminal, plan, shown_words(inputs.parsed, plan), begin);
+  const launcher::OutputFilter words = shown_words(inputs.parsed, plan);
+  if (!words.shows(0, launcher::Stream::kErr))
+    console.line("what rank 0 says of the run is not shown here; it is in " + job.output.folder +
+                 "/0/stderr.log");
+  JobConsole shown(console, terminal, plan, words, begin);
   EventLog kept(run_folder(plan.output_dir).events(), launch.attempt);
   kept.begin(plan.ranks.world_size, plan.saving.resume_from);
   BothObservers told(shown, kept);

@@ -1,10 +1,13 @@
 #include "launcher/front/meeting_stage.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "hftrain/arguments/print_config.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
+#include "hftrain/machine/cpu_map.h"
 #include "launcher/control/job_secret.h"
 #include "launcher/control/own_machine.h"
 #include "launcher/control/preflight.h"
@@ -81,7 +84,8 @@ void check_meeting_port(const Inputs& inputs, const launcher::Membership& member
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
                                              const launcher::Membership& membership) {
   if (membership.agents == 1) return {};
-  return plan::like_this_one(facts_of(context, inputs, membership), membership.agents);
+  return plan::like_this_one(facts_of(context, inputs, membership), membership.agents,
+                             machine::allowed_cpus(::getppid()));
 }
 
 }  // namespace hftrain::front

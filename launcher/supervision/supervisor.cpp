@@ -71,6 +71,7 @@ void Supervisor::handle_workers(const std::vector<pollfd>& watched) {
     if (event.kind == plan::WorkerEvent::Kind::kCheckpoint && job_.stop_signal != 0)
       job_.saved_after_stop = true;
     observer_.on_event(event);
+    if (event.kind == plan::WorkerEvent::Kind::kFinished) tell_who_asked(event);
   }
   for (const OutputLine& line : changes.lines) observer_.on_output(line);
   for (const std::string& notice : changes.notices) observer_.on_notice(notice);
@@ -85,6 +86,17 @@ void Supervisor::handle_workers(const std::vector<pollfd>& watched) {
   for (const WorkerSet::StopAsked& stop : changes.stops) stop_asked(stop.agent, stop.signal);
   if (!group_.processes_gone()) return;
   handle(group_.pipes_drained() ? JobEvent::kAllDone : JobEvent::kProcessesGone);
+}
+
+// Whom nobody asked would end without a word of why. One signal to all processes of a job may reach a rank before it
+// reaches us: by the time that a rank has saved, we have been asked, too.
+void Supervisor::tell_who_asked(const plan::WorkerEvent& event) {
+  const auto asked_by = event.data.find("asked_by");
+  if (asked_by == event.data.end() || job_.stop_signal != 0) return;
+  observer_.on_notice(std::string(kWarningNotice) + signal_name(event.data.value("asked_with", 0)) +
+                      " from process " + asked_by->dump() + (joint_ ? " of its machine" : "") +
+                      ", not from the launcher, asked rank " + std::to_string(event.rank) +
+                      " to stop, and with it the run");
 }
 
 void Supervisor::handle_signals() {

@@ -79,6 +79,7 @@ class Supervisor {
  private:
   void wait_and_read();
   void handle(JobEvent event);
+  void tell_who_asked(const plan::WorkerEvent& event);
   void stop_asked(int agent, int signal);
   void carry_out(uint32_t actions);
   void handle_signals();

@@ -15,10 +15,10 @@ def outputs(scenario, name):
     return [os.path.join(scenario.folder, f"{name}-on-{index}") for index in range(2)]
 
 
-def start(scenario, name, *more, same_path=False, instead=None, one_machine=False):
+def start(scenario, name, *more, same_path=False, instead=None, one_machine=False, contained=False):
     """Both machines, each with its own output folder; their codes and what they printed. `same_path`: the second has a disk
     of its own under the path of the first, whose content is copied out when it ends. `instead`: a path, and the folder that
-    the second has there. `one_machine`: both programs run on the first."""
+    the second has there. `one_machine`: both programs run on the first, and with `contained` the second sees none but its own processes."""
     port = free_port()
     fronts, (first, second) = [], outputs(scenario, name)
     for index, output in enumerate((first, first if same_path else second)):
@@ -30,6 +30,8 @@ def start(scenario, name, *more, same_path=False, instead=None, one_machine=Fals
                     "sh", *argv]
         if instead and index == 1:
             argv = ["sh", "-c", f"mount --bind {instead[1]} {instead[0]} && exec \"$@\"", "sh", *argv]
+        if contained and index == 1:
+            argv = ["unshare", "--pid", "--fork", "--mount-proc", *argv]
         fronts.append(scenario.front(0 if one_machine else index, argv, f"{name}-{index}-{port}"))
     return [front.wait() for front in fronts], "".join(front.text() for front in fronts)
 
@@ -77,6 +79,9 @@ def scenario_two_programs_of_one_machine_are_nodes_by_their_folders(scenario):
     check("both programs end with 0", codes == [0, 0], text)
     check_complete(scenario, "beside", [4, 6])
     check_equal_losses("beside", scenario.reference(), outputs(scenario, "beside")[0], text)
+    codes, text = start(scenario, "contained", "--save_total_limit", "2", one_machine=True, contained=True)
+    check("containers of one machine train as nodes", codes == [0, 0], text)
+    check_complete(scenario, "contained", [4, 6])
     codes, text = start(scenario, "bound", "--bind_cores_to_rank", one_machine=True)
     check("neither binds its rank to cores that the other takes", codes == [2, 2] and "are bound by it" in text, f"{codes}\n{text}")
 

@@ -7,6 +7,7 @@ What one scenario shows of several flags is said by flags, and once more by a fi
 """
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -218,6 +219,9 @@ def output_of_ranks_goes_where_it_is_sent(fixture, folder):
     for flags in ({"log_ranks": "1"}, {"local_ranks_filter": "1"}, {"redirects": "0:2"}):
         quiet = Talk(fixture, program, os.path.join(folder, "quiet-" + "".join(flags)), flags, False)
         expect(not quiet.tells_of_run, f"of the run nothing is shown beside {flags}", quiet.said)
+        told = [line.split(" it is in ")[1] for line in quiet.said.splitlines() if line.startswith("what rank 0 says of the run is not shown here;")]
+        expect(len(told) == 1 and "{'loss'" in pathlib.Path(told[0]).read_text(), f"beside {flags} it is told where it is", quiet.said)
+    expect("is not shown here" not in plain.said, "what is shown is not looked for elsewhere", plain.said)
     expect(shown("one", {"log_ranks": "1"}) == {"speaks-1", "complains-1"}, "log_ranks", folder)
     expect(shown("tee", {"tee": "1:2"}) == {"speaks-0", "complains-0", "complains-1"}, "tee", folder)
     expect(both("local", {"local_ranks_filter": "1"}).shown == {"speaks-1", "complains-1"}, "local_ranks_filter", folder)

@@ -154,6 +154,17 @@ TEST_CASE("deepspeed without a value stands beside deepspeed_config") {
       contains(mistakes({"--deepspeed", "other.json", "--deepspeed_config", path}), "two different things"));
 }
 
+TEST_CASE("truth values that accelerate launch takes as texts may be on and off") {
+  for (const char* flag :
+       {"--fsdp_use_orig_params", "--fsdp_cpu_ram_efficient_loading", "--zero3_save_16bit_model"}) {
+    INFO(flag);
+    for (const char* word : {"on", "Off", "true"})
+      CHECK_FALSE(contains(mistakes({flag, word}), "truth value"));
+    CHECK(contains(mistakes({flag, "maybe"}), "truth value"));
+  }
+  CHECK(contains(mistakes({"--bf16", "on"}), "truth value"));
+}
+
 TEST_CASE("a value with a blank in it may begin with a dash, as argparse has it") {
   CHECK(parse({"--run_name", "-o StrictHostKeyChecking=no"}).arguments.logging.run_name ==
         "-o StrictHostKeyChecking=no");

@@ -133,6 +133,7 @@ const std::vector<Case>& errors() {
        {"--do_predict", "--test_file", "t.csv", "--test_mismatched_file", "mm.csv", "--task_name", "mnli"},
        "mismatched data are those of task_name mnli"},
       {"H7", {"--log_ranks", "0,x"}, {"--log_ranks", "all"}, "log_ranks '0,x' names no ranks"},
+      {"H7", {"--log_ranks", "99999999999"}, {"--log_ranks", "9"}, "log_ranks '99999999999' names no ranks"},
   };
   return cases;
 }

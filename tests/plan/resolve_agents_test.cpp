@@ -285,18 +285,27 @@ TEST_CASE("a dry run takes the other machines to be like this one") {
   CHECK(column(ranks, &RankPlan::local_rank) == Ints{0, 1, 0, 1});
 }
 
-TEST_CASE(
-    "a dry run under mpirun takes each process to be bound to cores of its own, where there are enough") {
-  const auto notes = [](int ranks, std::vector<int> cores) {
+TEST_CASE("a dry run under mpirun takes processes that are bound to have cores of their own") {
+  const auto dry_run = [](int ranks, std::vector<int> cores, const std::vector<int>& of_starter) {
     AgentFacts here = assigned(0, 0, "a", ranks, std::move(cores));
     here.assigned->local_world_size = ranks;
-    here.topology.host.machine_cores = 4;
-    return job(like_this_one(here, ranks)).notes();
+    here.topology.host.machine_cores = 8;
+    Case run = job(like_this_one(here, ranks, of_starter));
+    return std::pair(run.notes(), column(run.plan().ranks, &RankPlan::threads));
   };
-  CHECK_FALSE(contains(notes(2, {0}), "share"));
-  CHECK_FALSE(contains(notes(4, {3}), "share"));
-  CHECK_FALSE(contains(notes(2, {0, 1}), "share"));
-  CHECK(contains(notes(2, {0, 1, 2}), "share core 0"));
+  const std::vector<int> all = {0, 1, 2, 3};
+  for (const auto& cores : {std::vector<int>{0}, std::vector<int>{3}}) {
+    const auto [notes, threads] = dry_run(4, cores, all);
+    CHECK_FALSE(contains(notes, "share"));
+    CHECK(threads == Ints{1, 1, 1, 1});
+  }
+  CHECK(dry_run(2, {0, 2}, all).second == Ints{2, 2});
+  CHECK_FALSE(contains(dry_run(2, {0, 2}, all).first, "share"));
+  // Not enough of them, and processes that nobody has bound: they share what they may use.
+  CHECK(contains(dry_run(2, {0, 1, 2}, all).first, "share core 0"));
+  const auto [notes, threads] = dry_run(4, {0, 1}, {0, 1});
+  CHECK(contains(notes, "4 threads share 2 cores"));
+  CHECK(threads == Ints{1, 1, 1, 1});
 }
 
 TEST_CASE("a deadline beyond all years is one of a hundred") {

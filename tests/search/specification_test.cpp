@@ -60,6 +60,21 @@ TEST_CASE("numbers and truth values of a search are those of YAML", "[search]") 
   CHECK(read.space.size() == 3);
 }
 
+TEST_CASE("choices mean what their flag's value means in a file") {
+  const auto choices = [](const std::string& parameter) {
+    return read_specification("space: {" + parameter + "}", "x").space.at(0).choices;
+  };
+  CHECK(choices("eval_strategy: {choices: [off, epoch]}") == std::vector<Json>{"no", "epoch"});
+  CHECK(choices("save_strategy: {choices: [False, \"no\"]}") == std::vector<Json>{"no", "no"});
+  CHECK(choices("run_name: {choices: [1_0, on]}") == std::vector<Json>{"1_0", "on"});
+  CHECK(choices("bf16: {choices: [on, off]}") == std::vector<Json>{true, false});
+}
+
+TEST_CASE("a share of warm-up has the name that it had before") {
+  const Space space = read_specification("space: {warmup_ratio: {choices: [0.1, 0.5]}}", "x").space;
+  CHECK(space.at(0).flag == "warmup_steps");
+}
+
 TEST_CASE("a metric is named as for metric_for_best_model: eval_ may be left out", "[search]") {
   const auto metric = [](const std::string& written) {
     return read_specification("{space: {seed: {choices: [1]}}, metric: " + written + "}", "x").metric;

@@ -121,7 +121,14 @@ class CommandLineReader {
     return beside;
   }
 
+  // Accelerate takes these as texts, and gives them to its variables.
+  static bool is_text_of_launchers(const Flag& flag) {
+    return flag.slot.type == Type::kBool &&
+           (flag.name.starts_with("fsdp_") || flag.name.starts_with("zero3_"));
+  }
+
   void take(const Flag& flag, const std::string& spelling, Json written) {
+    if (is_text_of_launchers(flag)) written = truth_of_launchers(std::move(written));
     raw_.push_back({.flag = &flag,
                     .spelling = spelling,
                     .written = with_plain_numbers(flag, std::move(written)),

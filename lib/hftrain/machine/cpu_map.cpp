@@ -56,11 +56,11 @@ void read_nodes(const std::string& root, std::vector<Cpu>& cpus) {
 
 }  // namespace
 
-std::vector<int> allowed_cpus() {
+std::vector<int> allowed_cpus(pid_t process) {
   std::vector<int> cpus;
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return cpus;
+  if (::sched_getaffinity(process, sizeof(set), &set) != 0) return cpus;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
   }

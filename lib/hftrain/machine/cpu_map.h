@@ -1,6 +1,8 @@
 // How the CPUs of this machine lie: cores, last-level caches, sockets and NUMA nodes, from Linux's /sys.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,8 +20,8 @@ struct Cpu {
   bool operator==(const Cpu&) const = default;
 };
 
-// The CPUs that this process may use, in rising order.
-std::vector<int> allowed_cpus();
+// The CPUs that a process may use (0: this one), in rising order; none where it is gone.
+std::vector<int> allowed_cpus(pid_t process = 0);
 
 // `cpus` with what is known of them below `root`; what is not known is 0, a core or complex its own number.
 std::vector<Cpu> read_cpu_map(const std::vector<int>& cpus, const std::string& root = "/");

@@ -18,7 +18,8 @@ std::string machine_identity() {
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
   std::error_code ignored;
   const auto network = std::filesystem::read_symlink("/proc/self/ns/net", ignored);
-  return boot + ' ' + network.string() + ' ' + host_name();
+  const auto processes = std::filesystem::read_symlink("/proc/self/ns/pid", ignored);
+  return boot + ' ' + network.string() + ' ' + processes.string() + ' ' + host_name();
 }
 
 }  // namespace hftrain::machine

@@ -413,7 +413,9 @@ Json plan_document(const RunPlan& plan, const Topology& topology, const std::vec
   Json document = to_json_value(plan);  // the parts that are the same in both
   document["world_size"] = plan.ranks.world_size;
   document["ranks"] = {{"nodes", plan.ranks.nodes},
+                       {"machines", plan.ranks.machines},
                        {"local_world_size", plan.ranks.local_world_size},
+                       {"ranks_on_machine", plan.ranks.ranks_on_machine},
                        {"backend", plan.ranks.backend},
                        {"timeout_seconds", plan.ranks.timeout_seconds}};
   document["devices"] = device_list(plan, topology);

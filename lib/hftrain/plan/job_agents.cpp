@@ -1,6 +1,8 @@
 #include "hftrain/plan/job_agents.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 namespace hftrain::plan {
 
@@ -69,27 +71,39 @@ void from_json(const Json& json, AgentFacts& facts) {
 
 namespace {
 
-// mpirun and srun bind each process of a machine to cores of its own where it has enough.
-void take_next_cores(AgentFacts& facts, int position) {
-  const HostResources& host = facts.topology.host;
-  const int own = static_cast<int>(facts.cores.size());
-  if (host.allowed_cores >= host.machine_cores || own * (position + 1) > host.machine_cores) return;
-  for (int& core : facts.cores) core = (core + own * position) % host.machine_cores;
+// The cores of each of a machine's processes: as many as the first has, its own and then those of their starter that are
+// left. Where the first is not bound, and may use all that its starter may, or cores do not suffice, all use what it does.
+std::vector<std::vector<int>> cores_by_position(const std::vector<int>& first,
+                                                const std::vector<int>& of_starter, int processes) {
+  std::vector<std::vector<int>> all(static_cast<size_t>(processes), first);
+  std::vector<int> left;
+  std::copy_if(of_starter.begin(), of_starter.end(), std::back_inserter(left),
+               [&](int core) { return std::find(first.begin(), first.end(), core) == first.end(); });
+  if (left.size() < first.size() * (all.size() - 1)) return all;
+  auto next = left.begin();
+  for (size_t i = 1; i < all.size() && !left.empty(); ++i) {
+    all[i].assign(next, next + static_cast<std::ptrdiff_t>(first.size()));
+    next += static_cast<std::ptrdiff_t>(first.size());
+  }
+  return all;
 }
 
 }  // namespace
 
-std::vector<AgentFacts> like_this_one(const AgentFacts& here, int agents) {
+std::vector<AgentFacts> like_this_one(const AgentFacts& here, int agents,
+                                      const std::vector<int>& cores_of_starter) {
   std::vector<AgentFacts> all(static_cast<size_t>(agents), here);
+  const int of_machine = here.assigned ? std::max(1, here.assigned->local_world_size) : 1;
+  const auto cores = cores_by_position(here.cores, cores_of_starter, of_machine);
   for (int i = 0; i < agents; ++i) {
     AgentFacts& facts = all[static_cast<size_t>(i)];
     facts.agent = i;
     int machine = i;
     if (facts.assigned) {
-      machine = i / std::max(1, here.assigned->local_world_size);
+      machine = i / of_machine;
       facts.assigned->rank = i;
-      facts.assigned->local_rank = i % std::max(1, here.assigned->local_world_size);
-      take_next_cores(facts, facts.assigned->local_rank);
+      facts.assigned->local_rank = i % of_machine;
+      facts.cores = cores[static_cast<size_t>(i % of_machine)];
     }
     if (machine == 0) continue;
     facts.host = "node " + std::to_string(machine) + ", taken to be like " + here.host;

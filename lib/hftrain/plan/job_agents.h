@@ -35,8 +35,10 @@ struct AgentFacts {
 };
 
 // The agents of a dry run, of which only this one is there: all others are taken to be like it. Assigned ranks
-// fill one machine after the other.
-std::vector<AgentFacts> like_this_one(const AgentFacts& here, int agents);
+// fill one machine after the other. `cores_of_starter`: what the process that started this one (mpirun's, srun's) may use;
+// where that is more, this one is bound, and the others of its machine are taken to have cores of their own.
+std::vector<AgentFacts> like_this_one(const AgentFacts& here, int agents,
+                                      const std::vector<int>& cores_of_starter = {});
 
 // For Json's conversions; the second throws Json::exception for what is no such value.
 void to_json(Json& json, const AgentFacts& facts);

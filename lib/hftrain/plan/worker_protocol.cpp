@@ -22,7 +22,7 @@ constexpr std::array<std::pair<EventKind, const char*>, 9> kKindNames = {{
 }};
 
 constexpr std::array kTexts = {"phase", "text", "path", "reason", "what", "where", "why", "hint"};
-constexpr std::array kIntegers = {"level", "exit_code"};
+constexpr std::array kIntegers = {"level", "exit_code", "asked_by", "asked_with"};
 constexpr std::array kCounts = {"step", "done", "total"};
 constexpr std::array kObjects = {"record", "stats"};
 

@@ -31,7 +31,9 @@ struct WorkerEvent {
     kMetrics,     // the block at the end of a split: {text}; rank 0 only
     kMessage,     // a line for people: {level, text}
     kCheckpoint,  // {step, path, seconds, stall_seconds when in the background}: committed; rank 0 only
-    kFinished,    // the last event of an orderly end: {exit_code, reason, stats}
+    // The last event of an orderly end: {exit_code, reason, stats}; where another process than the launcher asked this
+    // rank to stop, its number and the signal: {asked_by, asked_with}.
+    kFinished,
     // The last event of a failure: {exit_code, what, where, why, hint}, with step, the last one finished, if any,
     // and of_rank of a peer's.
     kFailed,

@@ -229,10 +229,11 @@ void check_values(const arguments::Flag& flag, Parameter& parameter, const std::
   if (parameter.high != parameter.low) check_value(flag, parameter.value_at(1), pointer + "/high", reader);
 }
 
-// The flag of today that an old name stands for with the same values, or its own.
+// The flag of today that an old name stands for with the same values, or its own. A share below one is one under either name.
 const arguments::Flag& flag_of_today(const arguments::Flag& flag) {
   const arguments::Replacement& became = flag.replaced_by;
-  const bool renamed = !became.flag.empty() && became.value.empty() && became.key.empty() && !became.kept;
+  const bool same_values = !became.kept || flag.slot.type == arguments::Type::kFloat;
+  const bool renamed = !became.flag.empty() && became.value.empty() && became.key.empty() && same_values;
   return renamed ? arguments::flag_table().named(became.flag) : flag;
 }
 
@@ -256,7 +257,9 @@ const char* why_unsearched(const arguments::Flag& flag) {
 
 class SpaceReader {
  public:
-  explicit SpaceReader(Reader& reader) : reader_(reader) {}
+  // `written`: the file as it stands, of which `plain` has no quotes.
+  SpaceReader(Reader& reader, const Json& written, const arguments::PlainParts& plain)
+      : reader_(reader), written_(written), plain_(plain) {}
 
   Space read(const Json& written) {
     if (!written.is_object() || written.empty()) {
@@ -280,9 +283,23 @@ class SpaceReader {
     }
     const arguments::Flag* const flag = match ? &flag_of_today(*match.flag) : nullptr;
     Parameter parameter{.flag = name_in_space(name)};
-    if (!read_values(values, pointer, parameter)) return;
+    if (!read_values(flag != nullptr ? values_of(*flag, name, values) : values, pointer, parameter)) return;
     if (flag != nullptr) check_values(*flag, parameter, pointer, reader_);
     space_.push_back(std::move(parameter));
+  }
+
+  // Choices mean what they do as the value of their flag in a file; ranges are numbers.
+  Json values_of(const arguments::Flag& flag, const std::string& name, Json values) const {
+    if (!values.is_object() || !values.contains("choices") || !values["choices"].is_array()) return values;
+    for (size_t i = 0; i < values["choices"].size(); ++i) {
+      const std::string pointer = "/space/" + name + "/choices/" + std::to_string(i);
+      const arguments::PlainParts whole = {plain_.contains(pointer) ? "" : "in quotes"};
+      const Json meant =
+          arguments::meant_in_yaml(flag, written_.at("space").at(name).at("choices").at(i), whole);
+      const char* const no = flag.choice("no") != nullptr ? "no" : "false";
+      values["choices"][i] = meant.is_boolean() ? Json(meant.get<bool>() ? "true" : no) : meant;
+    }
+    return values;
   }
 
   bool may_be_searched(const arguments::FlagMatch& match, const std::string& name,
@@ -318,6 +335,8 @@ class SpaceReader {
   }
 
   Reader& reader_;
+  const Json& written_;
+  const arguments::PlainParts& plain_;
   Space space_;
   std::map<std::string, std::string> named_;  // what is decided -> by which name
 };
@@ -400,8 +419,9 @@ Specification read_specification(const std::string& text, const std::string& nam
   }
   reader.check_keys(written, kKeys, "");
   specification.writes_space = written.contains("space");
-  specification.space =
-      specification.writes_space ? SpaceReader(reader).read(written["space"]) : default_space();
+  specification.space = specification.writes_space
+                            ? SpaceReader(reader, as_it_stands, plain).read(written["space"])
+                            : default_space();
   read_method(written, specification, reader);
   const bool grid = specification.method == Method::kGrid;
   specification.trials = reader.count(written, "trials", 1, kMostTrials).value_or(grid ? 0 : 20);

@@ -92,22 +92,12 @@ void Trainer::predict_as_planned() {
   if (stop_ == StopSignal::kNone && plan_.do_predict) predict_at_end();
 }
 
-// Its launcher knows nothing of it, and would end without a word of why.
-void Trainer::tell_who_asked() const {
-  const auto [pid, signal] = StopRequest::stranger();
-  if (pid == 0) return;
-  events_.message(LogLevel::kWarning, "SIG" + std::string(::sigabbrev_np(signal)) + " from process " +
-                                          std::to_string(pid) + ", not from the launcher, asked rank " +
-                                          std::to_string(communicator_.rank()) +
-                                          " to stop, and with it the run");
-}
-
 RunOutcome Trainer::finish() {
-  if (stop_ != StopSignal::kNone) tell_who_asked();
   log_->end(stop_ == StopSignal::kNone ? reporting::RunEnd::kFinished : reporting::RunEnd::kStopped);
   if (nodes_.several()) share_results();
-  RunOutcome outcome{ExitCode::kDone, "finished", stats()};
+  RunOutcome outcome{ExitCode::kDone, "finished", stats(), {}};
   if (stop_ != StopSignal::kNone) {
+    outcome.asked_by = StopRequest::stranger();
     outcome.code = stop_ == StopSignal::kInterrupt ? ExitCode::kInterrupted : ExitCode::kTerminated;
     outcome.reason = stop_ == StopSignal::kInterrupt ? "interrupted" : "terminated";
   } else if (control_.should_training_stop && state_.global_step < plan_.steps.max_steps) {

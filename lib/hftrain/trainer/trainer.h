@@ -45,6 +45,7 @@ struct RunOutcome {
   ExitCode code = ExitCode::kDone;
   std::string reason;  // "finished", "early stopping", "terminated", …
   Json stats;          // of this rank, for summary.json
+  StopRequest::Stranger asked_by;
 };
 
 // Built and used on the main thread of a worker. The constructor and run() are collective.
@@ -63,7 +64,6 @@ class Trainer {
   void train_as_planned();
   void evaluate_as_planned();
   void predict_as_planned();
-  void tell_who_asked() const;
   RunOutcome finish();
   // Where this rank's memory went, in a line; also after run() has thrown.
   std::string describe_memory() const;

@@ -122,9 +122,14 @@ fault("a signal that is not named is taken for one before the start",
       says=r"10 == 143")
 
 fault("who has stopped a rank past its launcher is not told",
-      "lib/hftrain/trainer/trainer.cpp", "if (stop_ != StopSignal::kNone) tell_who_asked();", "",
+      "launcher/supervision/supervisor.cpp", "if (asked_by == event.data.end() || job_.stop_signal != 0) return;", "if (asked_by == event.data.end() || job_.stop_signal == 0) return;",
       tests=["runs: endings: rank that somebody else stops"],
       says=r"nothing says", seconds=200)
+
+fault("a launcher that was asked itself names who asked a rank, too",
+      "launcher/supervision/supervisor.cpp", "if (asked_by == event.data.end() || job_.stop_signal != 0) return;", "if (asked_by == event.data.end()) return;",
+      tests=["runs: endings: somebody stops all processes at once"],
+      says=r"who else was", seconds=200)
 
 fault("a rank that its launcher stops names it as somebody else",
       "lib/hftrain/trainer/stop_request.cpp", "if (g_parent_has_asked) return {};", "",
@@ -140,3 +145,13 @@ fault("every event behind an unfinished line begins with an empty one",
       "launcher/process/output_router.cpp", "  channel.within_line = false;\n", "",
       tests=["launcher: what a rank says by events stands in its log and in the common file, and is not shown again"],
       says=r"and more")
+
+fault("containers of one machine are taken to share memory",
+      "lib/hftrain/machine/identity.cpp", "processes.string() + ' '", "processes.string().substr(0, 0) + ' '",
+      tests=["runs: machines: two programs of one machine are nodes by their folders"],
+      says=r"containers of one machine", seconds=300)
+
+fault("where rank 0's words went is not told",
+      "launcher/front/launch_stage.cpp", "if (!words.shows(0, launcher::Stream::kErr))", "if (!words.shows(0, launcher::Stream::kErr) && plan.ranks.ranks.empty())",
+      tests=["runs: flags: output of ranks goes where it is sent"],
+      says=r"it is told where it is", seconds=300)

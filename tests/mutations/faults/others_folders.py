@@ -256,10 +256,10 @@ fault("a starter that is stopped leaves machines on their way alone",
       tests=["runs: machines: a starter that stops early stops machines on their way"],
       says=r"FAILED|does not look", seconds=200)
 
-fault("a plan under mpirun takes all processes to share the cores of the first",
-      "lib/hftrain/plan/job_agents.cpp", "take_next_cores(facts, facts.assigned->local_rank);", "take_next_cores(facts, 0);",
-      tests=["plan: a dry run under mpirun takes each process to be bound to cores of its own, where there are enough"],
-      says=r"notes\(2, \{0\}\)")
+fault("a dry run under mpirun takes all processes to be bound to the cores of its own",
+      "lib/hftrain/plan/job_agents.cpp", "facts.cores = cores[static_cast<size_t>(i % of_machine)];", "facts.cores = cores[static_cast<size_t>(i % of_machine) * 0];",
+      tests=["plan: a dry run under mpirun takes processes that are bound to have cores of their own"],
+      says=r"share")
 
 fault("a deadline beyond all years overflows",
       "lib/hftrain/plan/resolve_ranks.cpp", "std::min(input_.parsed.arguments.parallel.ddp_timeout, kHundredYears)",

@@ -48,3 +48,18 @@ fault("load_best_model_at_end without saves is no multiple",
       "lib/hftrain/arguments/rules/interval_rules.cpp", "if (save == 0) return false;", "if (save == 0) return true;",
       tests=["arguments: what will be no best model is told, and the run goes on, as the Trainer's does"],
       says=r"multiple of eval_steps")
+
+fault("a choice of a search's space is read without its flag",
+      "lib/hftrain/search/specification.cpp", "flag != nullptr ? values_of(*flag, name, values) : values", "flag != nullptr && name.empty() ? values_of(*flag, name, values) : values",
+      tests=["search: choices mean what their flag's value means in a file"],
+      says=r"choices\(")
+
+fault("a search over shares of warm-up begun before is another one",
+      "lib/hftrain/search/specification.cpp", "!became.kept || flag.slot.type == arguments::Type::kFloat", "!became.kept || flag.slot.type == arguments::Type::kText",
+      tests=["search: a share of warm-up has the name that it had before"],
+      says=r"warmup_steps")
+
+fault("accelerate's own flags take no on and off",
+      "lib/hftrain/arguments/command_line.cpp", "if (is_text_of_launchers(flag)) written", "if (is_text_of_launchers(flag) && raw_.size() > 999) written",
+      tests=["arguments: truth values that accelerate launch takes as texts may be on and off"],
+      says=r"truth value")

@@ -1,5 +1,6 @@
 // Words of launchers: ranks, logs, signals, cores, time.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "hftrain/arguments/rules/rule_groups.h"
 #include "hftrain/base/cpu_list.h"
 #include "hftrain/base/text.h"
+#include "hftrain/base/whole_number.h"
 
 namespace hftrain::arguments {
 namespace {
@@ -28,11 +30,11 @@ bool valid_tee(const std::string& text) {
 
 bool valid_ranks(const std::string& text) {
   if (text == "all") return true;
-  for (const std::string& padded : split(text, ',')) {
-    const std::string part = trim(padded);
-    if (part.empty() || part.find_first_not_of("0123456789") != std::string::npos) return false;
-  }
-  return true;
+  const std::vector<std::string> parts = split(text, ',');
+  return std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+    const std::optional<int> number = whole_number(trim(part));
+    return number && *number >= 0;
+  });
 }
 
 bool valid_signals(const std::string& text) {
