@@ -211,6 +211,9 @@ TEST_CASE("keys that make another model of any folder are refused") {
     config.erase("per_layer_config");
     config["transformers_weights"] = "other.safetensors";
     CHECK(contains(error_of(config).render(), "transformers_weights"));
+    config["transformers_weights"] = "model.safetensors";
+    config["quantization_config"] = false;
+    CHECK_NOTHROW(Architecture::from_config(config, "c"));
   }
 }
 

@@ -190,9 +190,10 @@ TEST_CASE("a flag is one parameter of a search by whichever name", "[search]") {
 }
 
 TEST_CASE("what is no flag of a trial is not searched, by whichever name", "[search]") {
-  for (const char* name : {"output-dir", "output_dir", "overwrite-output-dir", "resume_from_checkpoint",
-                           "push-to-hub", "smoke", "dry-run", "print_config", "help", "help-all", "version",
-                           "json", "machines", "config", "config_file"}) {
+  for (const char* name :
+       {"output-dir", "output_dir", "overwrite-output-dir", "resume_from_checkpoint", "push-to-hub",
+        "hub_token", "push_to_hub_token", "smoke", "dry-run", "print_config", "help", "help-all", "version",
+        "json", "machines", "config", "config_file"}) {
     CAPTURE(name);
     CHECK(mistakes("space: {" + std::string(name) + ": {choices: [true, false]}}") ==
           std::vector<std::string>{"search.yaml:1:" + std::to_string(11 + std::string(name).size()) +

@@ -82,8 +82,9 @@ void normalise_common(const ConfigSchema& schema, const HeadSpec& head, Json& co
 // A key of any family that makes another model of a folder in transformers 5.17.
 struct OtherModel {
   const char *key, *what, *hint;
+  Json of_this = false;  // a value that asks for nothing
 };
-constexpr OtherModel kOtherModels[] = {
+const OtherModel kOtherModels[] = {
     {"quantization_config", "quantised weights are not implemented",
      "a folder with the weights before they were quantised, or after they were dequantised; where they are "
      "floats "
@@ -91,12 +92,13 @@ constexpr OtherModel kOtherModels[] = {
     {"per_layer_config", "blocks that differ from one another are not implemented",
      "change the config, or choose another model"},
     {"transformers_weights", "weights of another name than model.safetensors are not read",
-     "call the file model.safetensors, and take the key out of the config"},
+     "call the file model.safetensors, and take the key out of the config", "model.safetensors"},
 };
 
 void refuse_other_models(const Json& config, const std::string& origin) {
   for (const OtherModel& other : kOtherModels) {
-    if (config.value(other.key, Json()).empty()) continue;
+    const Json value = config.value(other.key, Json());
+    if (value.empty() || value == other.of_this) continue;
     throw Error(ExitCode::kData, other.what)
         .where(origin)
         .why(std::string("the config has the key ") + other.key)

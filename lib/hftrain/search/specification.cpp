@@ -32,11 +32,15 @@ struct Unsearched {
   std::string_view flag;
   const char* why;
 };
+constexpr const char* kNotPushed = "trials are not pushed to the Hub, and what is drawn is written down";
 constexpr Unsearched kUnsearched[] = {
     {"output_dir", "a search sets it for every trial"},
     {"overwrite_output_dir", "a trial that was interrupted goes on by itself"},
     {"resume_from_checkpoint", "a trial that was interrupted goes on by itself"},
     {"push_to_hub", "it would push trials to the Hub"},
+    {"hub_token", kNotPushed},
+    {"push_to_hub_token", kNotPushed},
+    {"hub_model_id", kNotPushed},
     {"smoke", "a trial trains"}};
 constexpr int kMostTrials = 100'000;
 
