@@ -35,7 +35,7 @@ fault("an encoder that sees the tokens before alone is trained as one that sees 
       tests=["architectures: an attention that sees other tokens than its family's is refused"], says=r"is_causal is true")
 
 fault("a model with quantised weights is taken for one without",
-      "lib/hftrain/architectures/architecture.cpp", "if (config.value(other.key, Json()).empty()) continue;", "if (config.value(other.key, Json()).size() < 9) continue;",
+      "lib/hftrain/architectures/architecture.cpp", "if (value.empty() || value == other.of_this)", "if (value.size() < 9 || value == other.of_this)",
       tests=["architectures: keys that make another model of any folder are refused"], says=r"quantised weights|no error")
 
 fault("a head of tokens has a bias that its config leaves out",

@@ -273,7 +273,7 @@ fault("a machine that knows neither the first nor its number is told one of the 
       says=r"1 to 1 on the others")
 
 fault("brackets of an IPv6 address are taken for a part of it",
-      "launcher/environments/find_membership.cpp", "host = host.substr(1, host.size() - 2);", "{}",
+      "launcher/environments/find_membership.cpp", "return bracketed ? host.substr(1, host.size() - 2) : host;", "return bracketed ? host.substr(0, host.size()) : host;",
       tests=["launcher: an address of IPv6 may stand in brackets, as torchrun has it"],
       says=r"fd00::6")
 

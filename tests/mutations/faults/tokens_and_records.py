@@ -40,10 +40,10 @@ fault("the run's own trainer_state.json has the flags of its end",
 
 fault("an answer's opening counts as the assistant's where a template has no marks",
       "lib/hftrain/chat/answers.cpp", "unicode::count(opened));", "unicode::count(first_messages(i, false)));",
-      tests=["instruction data: a template without marks counts what it writes behind its opening of an answer"],
+      tests=["tasks: instruction data: a template without marks counts what it writes behind its opening of an answer"],
       says=r"labels_of\(turns\(answer\), rows, true\) == marked")
 
 fault("an answer that is written otherwise once more follows is taken for another",
       "lib/hftrain/chat/answers.cpp", "if (!text.starts_with(answered))", "if (answered.empty())",
-      tests=["instruction data: a template that does not tell where an answer stands is refused"],
+      tests=["tasks: instruction data: a template that does not tell where an answer stands is refused"],
       says=r"it writes this answer otherwise once more follows")
