@@ -93,9 +93,8 @@ void load_adapter(const std::string& folder, const models::Model& model, paralle
   for (size_t i = 0; i < table.parameters.size(); ++i) {
     if (table.parameters[i].adapts) saved.push_back(i);
   }
-  const auto copies = architectures::saved_copies(table, *model.architecture().adapter());
   const storage::StoredWeights weights(folder, architectures::kAdapterWeightsName);
-  checkpoint::load_adapter(table, saved, copies, weights, strategy);
+  checkpoint::load_adapter(table, saved, *model.architecture().adapter(), weights, strategy);
 }
 
 std::unique_ptr<models::Model> open_model(const TextSetup& setup, const runtime::WorkerContext& context) {

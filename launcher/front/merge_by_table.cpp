@@ -113,8 +113,10 @@ void refuse_half_of_tied(const AdapterWeights& adapter, const ParameterTable& ta
                          const StoredWeights& base) {
   for (const architectures::TiedParameter& tied : architectures::second_names(table)) {
     if (is_one(adapter, table, base, tied)) continue;
-    throw cannot_merge(adapter, "'" + tied.alias + "' and '" + tied.parameter +
-                                    "' are one matrix of the model, and the adapter's are trained apart");
+    throw cannot_merge(adapter,
+                       "'" + tied.alias + "' and '" + tied.parameter +
+                           "' are one matrix of the model, and the adapter's are trained apart",
+                       kMergeUntied);
   }
 }
 

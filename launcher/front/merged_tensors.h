@@ -13,8 +13,9 @@
 namespace hftrain::front {
 
 // Hints of cannot_merge().
-inline constexpr const char* kMergeByPeft =
-    "open the adapter as it is, beside its base model, or merge it by peft's merge_and_unload()";
+inline constexpr const char* kMergeByPeft = "merge it by peft's merge_and_unload()";
+inline constexpr const char* kMergeUntied =
+    "merge it by peft's merge_and_unload() into a model whose tie_word_embeddings is false";
 inline constexpr const char* kMergeByConfig =
     "write the config of the model with this head beside the adapter: its architectures and labels";
 

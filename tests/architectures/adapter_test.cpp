@@ -23,6 +23,17 @@ ParameterTable t5(Head head) {
       head);
 }
 
+ParameterTable bert(Head head) {
+  return table_of(
+      R"({"model_type": "bert", "vocab_size": 64, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2,
+          "intermediate_size": 8})",
+      head);
+}
+
+std::vector<std::string> told_to_peft(const ParameterTable& table, const AdapterSpec& spec) {
+  return adapter_config_json(table, spec, {}, "").at("modules_to_save").get<std::vector<std::string>>();
+}
+
 // As peft writes it.
 AdapterSpec of_file(std::vector<std::string> targets, std::vector<std::string> saved,
                     const Json& ensure_weight_tying = false) {
@@ -76,6 +87,8 @@ TEST_CASE("Names of an adapter's file that the model does not have are passed ov
 TEST_CASE("A tied matrix that is saved whole is one under both of its names, and both are told to peft") {
   AdapterSpec asked{.targets = {"c_attn"}, .saved_modules = {"wte"}};
   CHECK(second_modules_of_saved(gpt2(), asked) == std::vector<std::string>{"lm_head"});
+  CHECK(told_to_peft(gpt2(), asked) == std::vector<std::string>{"wte", "lm_head"});
+  CHECK(saved_copies(gpt2(), asked).size() == 1);
   asked.saved_modules.emplace_back("lm_head");
   CHECK(second_modules_of_saved(gpt2(), asked).empty());
   CHECK(saved_whole(gpt2(), asked, "gpt2").size() == 1);
@@ -83,16 +96,57 @@ TEST_CASE("A tied matrix that is saved whole is one under both of its names, and
   CHECK(saved_whole(gpt2(), of_file({"c_attn"}, {"wte", "lm_head"}, Json()), "gpt2").size() == 1);
   CHECK_REFUSED(saved_whole(gpt2(), of_file({"c_attn"}, {"wte", "lm_head"}, false), "gpt2"),
                 "two matrices where the model has one");
+  // Beside modules within others, too, whose names are whole ones then; of a file as of a flag.
+  const ParameterTable words = bert(Head::kMaskedLm);
+  asked.saved_modules = {"embeddings"};
+  const std::vector<std::string> both = {"bert.embeddings", "cls.predictions.decoder"};
+  CHECK(told_to_peft(words, asked) == both);
+  asked.saved_modules = both;
+  CHECK(told_to_peft(words, asked) == both);
+  CHECK(saved_copies(words, asked).size() == 2);  // the matrix, and the bias that stays as it is
+  // What the second module has beside the matrix stays as it is, and stands in the file as peft has it.
+  const ParameterTable distil = table_of(
+      R"({"model_type": "distilbert", "vocab_size": 64, "dim": 8, "n_layers": 1, "n_heads": 2, "hidden_dim": 8})",
+      Head::kMaskedLm);
+  asked.saved_modules = {"embeddings"};
+  const auto called = [&](int position) { return distil.parameters[static_cast<size_t>(position)].name; };
+  for (const int position : saved_whole(distil, asked, "distilbert"))
+    CHECK(called(position).starts_with("distilbert.embeddings."));
+  std::vector<std::string> copies;
+  for (const SavedCopy& copy : saved_copies(distil, asked)) copies.push_back(copy.alias);
+  CHECK(copies == std::vector<std::string>{"vocab_projector.weight", "vocab_projector.bias"});
+}
+
+TEST_CASE("No adapter stands beside a tied matrix, nor beside embeddings") {
+  AdapterSpec spec = of_file({"c_attn", "lm_head"}, {});
+  CHECK_REFUSED(adapted_modules(gpt2(), spec, "gpt2"), "module 'lm_head' can have no adapter");
+  spec.targets = {"wte"};
+  for (const char* target : {"lm_head", "wte"}) {
+    spec.targets = {target};
+    CHECK_REFUSED(adapted_modules(gpt2(), spec, "gpt2"), "peft's merge_and_unload()");
+    try {
+      adapted_modules(gpt2(), spec, "gpt2");
+    } catch (const Error& error) {  // which the program does not merge
+      CHECK(error.render().find("checkpoint merge") == std::string::npos);
+    }
+  }
+  spec.origin.clear();
+  spec.targets = {"lm_head"};
+  CHECK_REFUSED(adapted_modules(gpt2(), spec, "gpt2"), "--lora_modules_to_save transformer.wte");
+}
+
+TEST_CASE("A tensor of an adapter's file is one of a module that its lists name, or is not") {
+  const AdapterSpec spec = of_file({"q_proj", "lm_head"}, {"classifier", "score"});
+  CHECK(is_named(spec, "score.weight"));
+  CHECK(is_named(spec, "lm_head.lora_A.weight"));
+  CHECK(is_named(spec, "model.layers.9.self_attn.q_proj.lora_B.weight"));
+  CHECK_FALSE(is_named(spec, "model.layers.9.self_attn.v_proj.lora_B.weight"));
+  CHECK_FALSE(is_named(spec, "model.embed_tokens.weight"));
 }
 
 TEST_CASE("No module that is saved whole is told to peft within another one") {
-  const ParameterTable bert = table_of(
-      R"({"model_type": "bert", "vocab_size": 64, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2,
-          "intermediate_size": 8})",
-      Head::kSequenceClassification);
-  const auto told = [&](std::vector<std::string> saved) {
-    const AdapterSpec spec{.targets = {"query"}, .saved_modules = std::move(saved)};
-    return adapter_config_json(bert, spec, {}, "").at("modules_to_save").get<std::vector<std::string>>();
+  const auto told = [](std::vector<std::string> saved) {
+    return told_to_peft(bert(Head::kSequenceClassification), {.saved_modules = std::move(saved)});
   };
   CHECK(told({"embeddings"}) == std::vector<std::string>{"bert.embeddings"});
   CHECK(told({"word_embeddings"}) == std::vector<std::string>{"word_embeddings"});

@@ -5,10 +5,12 @@
 #include <ATen/ops/randn.h>
 
 #include "checkpoint/row_strategy.h"
+#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/file.h"
 #include "hftrain/checkpoint/tensor_bytes.h"
 #include "hftrain/storage/model_folder.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::checkpoint {
@@ -169,11 +171,48 @@ TEST_CASE("a parameter is found without its prefix, under its tied alias, or und
   SECTION("under both") {
     stored.push_back({"head.weight", stored[0].tensor});
   }
+  SECTION("under both, in another type") {
+    stored.push_back({"head.weight", stored[0].tensor.to(at::kDouble)});
+  }
   write_file(folder.path(), stored);
   RowStrategy strategy(1, 2, wholes());
   strategy.forget();
   CHECK(load(folder.path(), strategy).empty());
   CHECK(strategy.equals_wholes());
+}
+
+TEST_CASE(
+    "an adapter's file of before has a tied matrix once, and nothing that its config names is left out") {
+  const TemporaryDirectory folder;
+  storage::PosixFileSystem files;
+  const std::string prefix = architectures::kAdapterPrefix;
+  const WholeTensor words = wholes().front();
+  const auto loaded = [&](const architectures::AdapterSpec& spec, const std::string& more) {
+    std::vector<storage::TensorEntry> entries;
+    for (const std::string& name : {words.parameter, more}) {
+      if (!name.empty()) entries.push_back({prefix + name, storage::DType::kF32, words.tensor.sizes().vec()});
+    }
+    storage::write_safetensors(files, folder / architectures::kAdapterWeightsName,
+                               storage::in_file_order(std::move(entries)),
+                               [&](const storage::TensorEntry& /*entry*/) { return bytes_of(words.tensor); });
+    RowStrategy strategy(0, 1, {words});
+    strategy.forget();
+    load_adapter(tied_parameters(), {0}, spec,
+                 storage::StoredWeights(folder.path(), architectures::kAdapterWeightsName), strategy);
+    return strategy.equals_wholes();
+  };
+  const architectures::AdapterSpec own{.targets = {"h"}, .saved_modules = {"embed", "score"}};
+  CHECK(loaded(own, ""));
+  CHECK(loaded(own, "head.weight"));
+  CHECK(loaded(own, "base.h.base_layer.weight"));  // a copy of what stays as it is
+  CHECK_REFUSED(loaded(own, "score.weight"), "no place for 'score.weight' of the adapter");
+  CHECK_REFUSED(loaded(own, "base.h.lora_A.weight"), "no place for 'base.h.lora_A.weight'");
+  architectures::AdapterSpec peft = own;
+  peft.saved_modules = {"base.embed"};
+  peft.tied_as_one = false;
+  peft.peft_ties = true;
+  CHECK(loaded(peft, "head.weight"));
+  CHECK_REFUSED(loaded(peft, ""), "the adapter has two matrices where the model has one");
 }
 
 TEST_CASE("norms of the first releases and other names of a parameter are found, and none is called unused") {

@@ -107,15 +107,22 @@ TEST_CASE("a name in the cache is a model with weights and tokenizer") {
 }
 
 TEST_CASE("an output matrix that the files keep apart is one of its own, whatever the config says") {
-  const auto told = [](const std::string& config, std::map<std::string, char> tensors) {
+  struct Held {
+    Held(char value) : bytes(1, value) {}
+    Held(const char* type, std::string of) : dtype(type), bytes(std::move(of)) {}
+    const char* dtype = "I8";
+    std::string bytes;
+  };
+  const auto told = [](const std::string& config, const std::map<std::string, Held>& tensors) {
     TemporaryDirectory folder;
     write_model(folder.path());
     write_file_atomically(folder / "config.json", config);
     Json header = Json::object();
     std::string bytes;
-    for (const auto& [name, value] : tensors) {
-      header[name] = {{"dtype", "I8"}, {"shape", {1}}, {"data_offsets", {bytes.size(), bytes.size() + 1}}};
-      bytes += value;
+    for (const auto& [name, held] : tensors) {
+      const size_t end = bytes.size() + held.bytes.size();
+      header[name] = {{"dtype", held.dtype}, {"shape", {1}}, {"data_offsets", {bytes.size(), end}}};
+      bytes += held.bytes;
     }
     write_file_atomically(folder / "model.safetensors", safetensors(header.dump()) + bytes);
     arguments::Arguments arguments;
@@ -136,6 +143,15 @@ TEST_CASE("an output matrix that the files keep apart is one of its own, whateve
   CHECK(contains(told(gpt2, {{"wte.weight", 1}, {"lm_head.weight", 2}}), "apart"));
   CHECK(contains(told(gpt2, {{"transformer.wte.weight", 1}, {"lm_head.weight", 1}}), "tied"));
   CHECK(contains(told(gpt2, {{"transformer.wte.weight", 1}}), "tied"));
+  // Numbers are compared, as by torch.equal: neither another type nor the sign of a zero makes another one.
+  const auto of_types = [&](const Held& words, const Held& matrix) {
+    return told(gpt2, {{"transformer.wte.weight", words}, {"lm_head.weight", matrix}});
+  };
+  const std::string zero(4, '\0'), minus_zero("\0\0\0\x80", 4), one("\0\0\x80\x3f", 4);
+  CHECK(of_types({"F32", one}, {"BF16", std::string("\x80\x3f", 2)}) == "tied");
+  CHECK(of_types({"F64", std::string("\0\0\0\0\0\0\xf0\x3f", 8)}, {"F32", one}) == "tied");
+  CHECK(of_types({"F32", zero}, {"F32", minus_zero}) == "tied");
+  CHECK(of_types({"F32", zero}, {"BF16", std::string("\x80\x3f", 2)}) == "apart");
   const std::string bert =
       R"({"model_type": "bert", "architectures": ["BertForMaskedLM"], "num_hidden_layers": 1})";
   const std::string matrix = "cls.predictions.decoder.weight",

@@ -76,6 +76,8 @@ std::vector<std::string> known_targets(const ParameterTable& table) {
 
 constexpr const char* kByMerging =
     "hftrain checkpoint merge, or peft's merge_and_unload(), makes a plain model of it";
+// Of embeddings and tied matrices.
+constexpr const char* kByPeft = "peft's merge_and_unload() makes a plain model of it";
 
 // Of an adapter's file, or of the flag that asks for one.
 Error cannot(const AdapterSpec& spec, const std::string& what, const std::string& why,
@@ -87,19 +89,34 @@ Error cannot(const AdapterSpec& spec, const std::string& what, const std::string
       .hint(hint);
 }
 
+// A tied matrix that a module of this name has under its other name; null: none has.
+const TiedParameter* tied_module(const ParameterTable& table, const std::string& target) {
+  const auto found = std::ranges::find_if(
+      table.tied, [&](const TiedParameter& tied) { return names_module(target, module_of(tied.alias)); });
+  return found == table.tied.end() ? nullptr : &*found;
+}
+
+Error without_adapter(const AdapterSpec& spec, const std::string& target, const TiedParameter* tied,
+                      bool embeds) {
+  const std::string whole = tied != nullptr ? module_of(tied->parameter) : target;
+  return cannot(spec, "module '" + target + "' can have no adapter",
+                "adapters stand beside projections; embeddings, norms and what gives the outputs have none",
+                spec.origin.empty()         ? "--lora_modules_to_save " + whole + " trains it whole"
+                : tied != nullptr || embeds ? kByPeft
+                                            : kByMerging);
+}
+
 void check_target(const ParameterTable& table, const AdapterSpec& spec, const std::string& target,
                   const std::string& model) {
-  bool named = false, refused = false;
+  const TiedParameter* tied = tied_module(table, target);
+  bool named = false, refused = tied != nullptr, embeds = false;
   for (const ParameterSpec& parameter : table.parameters) {
     if (module_of(parameter).empty() || !names_module(target, parameter)) continue;
     (can_be_adapted(table, parameter) ? named : refused) = true;
+    embeds = embeds || parameter.embedding;
   }
-  const bool of_file = !spec.origin.empty();
-  if (refused)
-    throw cannot(spec, "module '" + target + "' can have no adapter",
-                 "adapters stand beside projections; embeddings, norms and what gives the outputs have none",
-                 of_file ? kByMerging : "--lora_modules_to_save " + target + " trains it whole");
-  if (named || of_file) return;
+  if (refused) throw without_adapter(spec, target, tied, embeds);
+  if (named || !spec.origin.empty()) return;
   throw cannot(spec, "no module of the model is called '" + target + "'",
                model + " has " + join(known_targets(table), ", "),
                "names or endings of modules, or " + std::string(kAllLinear));
@@ -195,8 +212,6 @@ std::vector<size_t> adapted_places(const ParameterTable& table, const AdapterSpe
   return places;
 }
 
-}  // namespace
-
 std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const AdapterSpec& spec) {
   std::vector<TiedParameter> found;
   std::ranges::copy_if(table.tied, std::back_inserter(found), [&](const TiedParameter& tied) {
@@ -205,8 +220,11 @@ std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const Ada
   return found;
 }
 
+}  // namespace
+
 std::vector<std::string> second_modules_of_saved(const ParameterTable& table, const AdapterSpec& spec) {
   std::vector<std::string> modules;
+  if (!spec.tied_as_one) return modules;
   for (const TiedParameter& tied : tied_and_saved(table, spec)) {
     if (!is_saved(spec, tied.alias)) modules.push_back(module_of(tied.alias));
   }
@@ -256,12 +274,27 @@ void refuse_trained_apart(const ParameterTable& table, const AdapterSpec& spec) 
 
 std::vector<SavedCopy> saved_copies(const ParameterTable& table, const AdapterSpec& spec) {
   std::vector<SavedCopy> copies;
+  const AdapterSpec of_second{.saved_modules = second_modules_of_saved(table, spec)};
   for (const TiedParameter& second : second_names(table)) {
-    if (!is_saved(spec, second.alias) && !is_tied_in_file(table, spec, second)) continue;
+    const bool by_peft = is_tied_in_file(table, spec, second);
+    if (!by_peft && !is_saved(spec, second.alias) && !is_saved(of_second, second.alias)) continue;
     const auto found = std::ranges::find(table.parameters, second.parameter, &ParameterSpec::name);
-    copies.push_back({static_cast<size_t>(found - table.parameters.begin()), second.alias});
+    copies.push_back({static_cast<size_t>(found - table.parameters.begin()), second.alias, by_peft});
+  }
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    const ParameterSpec& parameter = table.parameters[i];
+    if (!parameter.buffer && is_saved(of_second, parameter) && !is_saved(spec, parameter))
+      copies.push_back({i, name_in_memory(parameter)});
   }
   return copies;
+}
+
+bool is_named(const AdapterSpec& spec, const std::string& tensor) {
+  const size_t half = tensor.find(".lora_");
+  if (half == std::string::npos) return is_saved(spec, tensor);
+  const std::string module = tensor.substr(0, half);
+  return std::ranges::any_of(spec.targets,
+                             [&](const std::string& target) { return names_module(target, module); });
 }
 
 double AdapterSpec::scale() const {

@@ -22,7 +22,8 @@ struct AdapterSpec {
   double dropout = 0.05;             // of what goes into the adapter, while training
   bool rank_stabilised = false;      // alpha / sqrt(rank) instead of alpha / rank
   std::vector<std::string> targets;  // names or endings of modules ("q_proj", "attn.c_attn"), or kAllLinear
-  // Endings of names of modules that are trained and saved whole: "norm" is "model.norm" and every "…_layernorm", too.
+  // Endings of names of modules that are trained and saved whole: "norm" is "model.norm" and every "…_layernorm", too. Of a tied
+  // matrix one name is enough.
   std::vector<std::string> saved_modules;
   // A matrix that the model has under two names is one where it is saved whole, too. peft trains it as two: its config says
   // ensure_weight_tying, of either value.
@@ -52,16 +53,19 @@ std::vector<std::string> adapted_modules(const ParameterTable& table, const Adap
 // 2) for one that flags ask for and that names nothing, and (exit code 4) where the adapter has trained a tied matrix as two.
 std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spec, const std::string& model);
 
-// The tied matrices among them.
-std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const AdapterSpec& spec);
-
-// The modules of their other names where none saves them yet: peft, which takes the two for two matrices, finds both numbers then.
+// The modules of the other names of tied matrices among them, where none saves them yet: told to peft, which takes the two for two matrices, and finds both
+// numbers then. Nothing more is trained for them.
 std::vector<std::string> second_modules_of_saved(const ParameterTable& table, const AdapterSpec& spec);
 
-// A parameter under another of its names, which a module has that is saved whole: peft has a copy of it there.
+// Whether the lists of the adapter name the module of a tensor of its file, which is called as in the model.
+bool is_named(const AdapterSpec& spec, const std::string& tensor);
+
+// What the file of an adapter holds beside what is trained: a parameter under another of its names, which a module has that
+// peft takes to be saved whole, or a frozen one of such a module.
 struct SavedCopy {
-  size_t parameter;   // position in the table; saved whole itself, or frozen
-  std::string alias;  // "cls.predictions.decoder.weight"
+  size_t parameter;      // position in the table; saved whole itself, or frozen
+  std::string alias;     // "cls.predictions.decoder.weight"
+  bool by_peft = false;  // which ties the two and writes both: a file without it has another model's numbers
 };
 std::vector<SavedCopy> saved_copies(const ParameterTable& table, const AdapterSpec& spec);
 // Other names under which a file may hold a second time what the table has once: of tied matrices, and within heads.

@@ -43,11 +43,20 @@ Json target_modules(const ParameterTable& table) {
   return names;
 }
 
+// As the modules of a model have them, which know a tied matrix under all its names.
+std::vector<std::string> parameters_in_memory(const ParameterTable& table) {
+  std::vector<std::string> names;
+  for (const ParameterSpec& parameter : table.parameters) {
+    if (!parameter.adapts) names.push_back(name_in_memory(parameter));
+  }
+  for (const TiedParameter& second : second_names(table)) names.push_back(second.alias);
+  return names;
+}
+
 // Every module in memory that one of the names is an ending of, as peft finds them.
 std::set<std::string> modules_named(const ParameterTable& table, const std::vector<std::string>& names) {
   std::set<std::string> modules;
-  for (const ParameterSpec& parameter : table.parameters) {
-    const std::string name = parameter.adapts ? "" : name_in_memory(parameter);
+  for (const std::string& name : parameters_in_memory(table)) {
     for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
       const std::string module = name.substr(0, dot);
       if (std::ranges::any_of(names, [&](const std::string& each) { return module.ends_with(each); }))
@@ -84,6 +93,8 @@ std::vector<std::string> saved_in_memory(const ParameterTable& table, const Adap
     if (known || modules.empty()) modules = {target};
     names.insert(names.end(), modules.begin(), modules.end());
   }
+  const std::vector<std::string> second = second_modules_of_saved(table, spec);
+  names.insert(names.end(), second.begin(), second.end());
   return none_within_another(table, names);
 }
 

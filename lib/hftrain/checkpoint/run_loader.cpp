@@ -63,8 +63,9 @@ void RunLoader::load_adapter_of(const std::string& folder) {
 
 void RunLoader::load_adapter_by(OpenWeights open, const std::string& folder) {
   const std::optional<Error> failure = attempt([&] {
-    const std::vector<std::string> unused = load_adapter(
-        run_.table, trained_parameters(run_), adapter_copies(run_), open(folder), run_.strategy, progress_);
+    const std::vector<std::string> unused =
+        load_adapter(run_.table, trained_parameters(run_), run_.plan.model.adapter->spec, open(folder),
+                     run_.strategy, progress_);
     // Beside it a config has said what it is, but in the parts of FSDP.
     if (!path_exists(folder + '/' + architectures::kAdapterConfigName)) refuse_unused(folder, unused);
   });

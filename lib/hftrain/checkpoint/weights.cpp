@@ -21,11 +21,13 @@
 #include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/checkpoint/tensor_bytes.h"
 #include "hftrain/plan/stored_shapes.h"
+#include "hftrain/storage/float_numbers.h"
 #include "hftrain/storage/model_folder.h"
 
 namespace hftrain::checkpoint {
 namespace {
 
+using architectures::AdapterSpec;
 using architectures::ParameterSpec;
 using architectures::ParameterTable;
 using architectures::SavedCopy;
@@ -109,8 +111,7 @@ StoredParameter find_parameter(const ParameterSpec& spec, const std::vector<std:
       found.copies.clear();
       break;
     }
-    if (copy->dtype != found.copies[0]->dtype || copy->shape != found.copies[0]->shape)
-      throw tied_but_different(found, weights);
+    if (copy->shape != found.copies[0]->shape) throw tied_but_different(found, weights);
   }
   return found;
 }
@@ -130,15 +131,19 @@ std::map<std::string, StoredParameter> find_parameters(const ParameterTable& tab
 void check_copies(const StoredParameter& parameter, const storage::Box& part, const StoredWeights& weights) {
   if (parameter.copies.size() < 2) return;
   constexpr uint64_t kNumbers = uint64_t{1} << 20;  // compared at once
-  const uint64_t width = static_cast<uint64_t>(storage::dtype_bits(parameter.copies[0]->dtype)) / 8;
-  std::vector<char> first, other;
+  const auto read = [&](const TensorEntry& copy, const storage::Box& rows) {
+    std::vector<char> bytes(storage::volume(rows) * static_cast<uint64_t>(storage::dtype_bits(copy.dtype)) /
+                            8);
+    weights.read(copy.name, rows, bytes);
+    return bytes;
+  };
+  const TensorEntry& own = *parameter.copies[0];
   for (const storage::Box& rows : storage::row_groups(part, kNumbers)) {
-    first.resize(storage::volume(rows) * width);
-    other.resize(first.size());
-    weights.read(parameter.copies[0]->name, rows, first);
+    const std::vector<char> first = read(own, rows);
     for (size_t i = 1; i < parameter.copies.size(); ++i) {
-      weights.read(parameter.copies[i]->name, rows, other);
-      if (first != other) throw tied_but_different(parameter, weights);
+      const TensorEntry& other = *parameter.copies[i];
+      if (!storage::same_numbers(own.dtype, first, other.dtype, read(other, rows)))
+        throw tied_but_different(parameter, weights);
     }
   }
 }
@@ -364,6 +369,7 @@ ParameterTable wanted_of_adapter(const ParameterTable& table, const std::vector<
                                  const StoredWeights& weights) {
   const std::vector<std::string> files = weights.files();
   ParameterTable wanted;
+  wanted.ignored_patterns = table.ignored_patterns;
   for (const size_t position : saved) {
     ParameterSpec spec = table.parameters[position];
     std::string stored = architectures::kAdapterPrefix + architectures::name_in_memory(spec);
@@ -381,6 +387,20 @@ ParameterTable wanted_of_adapter(const ParameterTable& table, const std::vector<
   return wanted;
 }
 
+// What peft computes with would be left out, and missing from what is saved.
+void refuse_unread(const AdapterSpec& spec, const std::vector<std::string>& unread,
+                   const StoredWeights& weights) {
+  const std::string prefix = architectures::kAdapterPrefix;
+  for (const std::string& name : unread) {
+    const std::string own = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+    if (!architectures::is_named(spec, own)) continue;
+    throw Error(ExitCode::kData, "the model has no place for '" + own + "' of the adapter")
+        .where(weights.folder() + '/' + architectures::kAdapterWeightsName)
+        .why("its config names the module, which is one of another head or of another base model")
+        .hint("--task of the head that it was trained for, or its own base model");
+  }
+}
+
 }  // namespace
 
 void check_stored_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
@@ -389,26 +409,25 @@ void check_stored_adapter(const ParameterTable& table, const std::vector<size_t>
 }
 
 std::vector<std::string> load_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
-                                      const std::vector<SavedCopy>& copies, const StoredWeights& weights,
+                                      const AdapterSpec& spec, const StoredWeights& weights,
                                       parallel::Strategy& strategy, const storage::ByteProgress& progress) {
   ParameterTable wanted = wanted_of_adapter(table, saved, weights);
   std::map<std::string, const TensorEntry*> of_frozen;
-  for (const SavedCopy& copy : copies) {
+  for (const SavedCopy& copy : architectures::saved_copies(table, spec)) {
     const TensorEntry* stored = weights.find(architectures::kAdapterPrefix + copy.alias);
-    const ParameterSpec& spec = table.parameters[copy.parameter];
-    const bool whole = std::ranges::count(saved, copy.parameter) > 0;
-    if (stored == nullptr && whole && std::ranges::count(table.tied, copy.alias, &TiedParameter::alias) > 0)
-      throw tied_once(spec.name, copy.alias, weights);
+    const ParameterSpec& parameter = table.parameters[copy.parameter];
+    if (stored == nullptr && copy.by_peft) throw tied_once(parameter.name, copy.alias, weights);
     if (stored == nullptr) continue;
-    if (whole) {
-      wanted.tied.push_back({stored->name, spec.name, spec.unit});
+    if (std::ranges::count(saved, copy.parameter) > 0) {
+      wanted.tied.push_back({stored->name, parameter.name, parameter.unit});
     } else {
-      of_frozen[spec.name] = stored;
+      of_frozen[parameter.name] = stored;
     }
   }
   std::vector<std::string> unused = load_weights(wanted, weights, strategy, progress).unused;
   check_frozen(of_frozen, weights, strategy);
   for (const auto& [name, stored] : of_frozen) std::erase(unused, stored->name);
+  refuse_unread(spec, unused, weights);
   return unused;
 }
 

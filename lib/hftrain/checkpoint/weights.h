@@ -69,11 +69,11 @@ void save_adapter(const architectures::ParameterTable& table, at::ScalarType dty
                   const std::vector<size_t>& saved, const std::vector<architectures::SavedCopy>& copies,
                   parallel::Strategy& strategy, SaveTarget* target);
 // Fills this rank's parts of just these parameters from `weights`, which are those of an adapter_model.safetensors. Returns names
-// among them that nothing asked for. Error(kData) for a missing tensor, a wrong shape, or one of `copies` among them that is not what
-// it is a copy of: peft trained it apart.
+// among them that nothing asked for. Error(kData) for a missing tensor, a wrong shape, a copy of `spec` among them that is not what
+// it is a copy of (peft trained it apart), or a tensor of a module that `spec` names and the model does not have.
 std::vector<std::string> load_adapter(const architectures::ParameterTable& table,
                                       const std::vector<size_t>& saved,
-                                      const std::vector<architectures::SavedCopy>& copies,
+                                      const architectures::AdapterSpec& spec,
                                       const storage::StoredWeights& weights, parallel::Strategy& strategy,
                                       const storage::ByteProgress& progress = {});
 

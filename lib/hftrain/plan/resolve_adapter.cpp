@@ -69,8 +69,6 @@ AdapterSpec asked_for(const AdapterArguments& asked, const ModelFacts& model) {
   for (const std::string& module : modules_of_head(model)) {
     if (std::ranges::count(spec.saved_modules, module) == 0) spec.saved_modules.push_back(module);
   }
-  const auto second = architectures::second_modules_of_saved(model.architecture->parameters(), spec);
-  spec.saved_modules.insert(spec.saved_modules.end(), second.begin(), second.end());
   return spec;
 }
 
@@ -225,22 +223,6 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
 
 namespace {
 
-// What peft has as two matrices is one here, where a module is saved whole that has it under one of its names and none that
-// has it under the other.
-void warn_of_tied(const ResolveInput& input, const Architecture& running, std::vector<Diagnostic>& notes) {
-  const auto copies = architectures::saved_copies(running.parameters(), *running.adapter());
-  for (const auto& tied : architectures::tied_and_saved(running.parameters(), *running.adapter())) {
-    if (std::ranges::count(copies, tied.alias, &architectures::SavedCopy::alias) > 0) continue;
-    Diagnostic told = warning("peft computes something else with this adapter",
-                              "'" + tied.parameter + "' is '" + tied.alias +
-                                  "', too: it is trained as one here, and peft leaves the other one as the "
-                                  "base model has it",
-                              "give peft the folder that hftrain checkpoint merge makes of it");
-    told.where = input.parsed.origins.describe("lora_modules_to_save");
-    return notes.push_back(std::move(told));
-  }
-}
-
 void warn_of_unknown_keys(const ResolveInput& input, std::vector<Diagnostic>& notes) {
   if (input.model.adapter_config.empty()) return;
   const std::string path = input.model.adapter_folder + '/' + architectures::kAdapterConfigName;
@@ -273,7 +255,6 @@ void note_adapter(const ResolveInput& input, const RunPlan& plan, std::vector<Di
   if (plan.model.adapter) {
     warn_of_unknown_keys(input, notes);
     if (!plan.do_train) return;
-    warn_of_tied(input, *running_architecture(input), notes);
     const double share = 100.0 * static_cast<double>(plan.model.trainable_parameters) /
                          static_cast<double>(plan.model.parameters);
     char text[32];

@@ -5,6 +5,7 @@
 
 #include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/error.h"
+#include "hftrain/storage/float_numbers.h"
 
 namespace hftrain::plan {
 namespace {
@@ -26,7 +27,9 @@ bool differ_in_files(const ParameterTable& table, const TiedParameter& tied,
                      const storage::ModelWeights& weights) {
   const StoredTensor* own = find_stored(weights, architectures::stored_names(table, tied.alias));
   const StoredTensor* shared = find_stored(weights, architectures::stored_names(table, tied.parameter));
-  return own != nullptr && shared != nullptr && own->bytes != shared->bytes;
+  if (own == nullptr || shared == nullptr) return false;
+  return own->entry.shape != shared->entry.shape ||
+         !storage::same_numbers(own->entry.dtype, own->bytes, shared->entry.dtype, shared->bytes);
 }
 
 bool is_stored(const ParameterTable& table, const ParameterSpec& spec, const storage::ModelWeights& weights) {

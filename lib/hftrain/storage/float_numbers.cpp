@@ -1,5 +1,6 @@
 #include "hftrain/storage/float_numbers.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -55,6 +56,21 @@ uint16_t to_half(float number) {
   return static_cast<uint16_t>(sign | (units + static_cast<uint16_t>((unit + 24) << 10)));
 }
 
+bool is_compared_as_numbers(DType dtype) {
+  return dtype == DType::kF64 || dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16;
+}
+
+std::vector<float> rounded_to_float32(DType dtype, std::span<const char> bytes) {
+  if (dtype != DType::kF64) return to_floats(dtype, bytes, "");
+  std::vector<float> numbers(bytes.size() / sizeof(double));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    double number = 0;
+    std::memcpy(&number, bytes.data() + i * sizeof number, sizeof number);
+    numbers[i] = static_cast<float>(number);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::vector<float> to_floats(DType dtype, std::span<const char> bytes, const std::string& where) {
@@ -84,6 +100,23 @@ void from_floats(DType dtype, std::span<const float> numbers, std::span<char> by
     const uint16_t bits = dtype == DType::kBF16 ? to_bfloat16(numbers[i]) : to_half(numbers[i]);
     std::memcpy(bytes.data() + i * sizeof bits, &bits, sizeof bits);
   }
+}
+
+bool same_numbers(DType one, std::span<const char> bytes, DType other, std::span<const char> other_bytes) {
+  if (one == other && std::ranges::equal(bytes, other_bytes)) return true;
+  if (!is_compared_as_numbers(one) || !is_compared_as_numbers(other)) return false;
+  constexpr size_t kNumbers = size_t{1} << 20;  // converted at once
+  const size_t width = static_cast<size_t>(dtype_bits(one)) / 8;
+  const size_t other_width = static_cast<size_t>(dtype_bits(other)) / 8;
+  const size_t numbers = bytes.size() / width;
+  if (other_bytes.size() / other_width != numbers) return false;
+  for (size_t first = 0; first < numbers; first += kNumbers) {
+    const size_t count = std::min(kNumbers, numbers - first);
+    if (rounded_to_float32(one, bytes.subspan(first * width, count * width)) !=
+        rounded_to_float32(other, other_bytes.subspan(first * other_width, count * other_width)))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace hftrain::storage

@@ -239,7 +239,7 @@ fault("a matrix that peft does not tie is opened as one, for its config says so"
       says=r"\{.wte.\}, ties")
 
 fault("an adapter's file may not name what the model does not have",
-      "lib/hftrain/architectures/adapter.cpp", "if (named || of_file) return;", "if (named) return;",
+      "lib/hftrain/architectures/adapter.cpp", "if (named || !spec.origin.empty()) return;", "if (named) return;",
       tests=["architectures: Names of an adapter's file that the model does not have are passed over, those of flags are not"],
       says=r"c_attn")
 
@@ -265,7 +265,7 @@ fault("a merged model says the type that its adapter was trained in",
       says=r"bfloat16")
 
 fault("an output matrix that the files keep apart is tied",
-      "lib/hftrain/plan/stored_ties.cpp", "own->bytes != shared->bytes;", "own->bytes.size() != shared->bytes.size();",
+      "lib/hftrain/plan/stored_ties.cpp", "         !storage::same_numbers(own->entry.dtype, own->bytes, shared->entry.dtype, shared->bytes);", "         own->bytes.size() != shared->bytes.size();",
       tests=["plan: an output matrix that the files keep apart is one of its own, whatever the config says"],
       says=r"apart")
 
@@ -305,9 +305,44 @@ fault("a bias of outputs keeps the width that its base had",
       says=r"final_logits_bias")
 
 fault("peft finds one of two tied matrices",
-      "lib/hftrain/plan/resolve_adapter.cpp", "spec.saved_modules.insert(spec.saved_modules.end(), second.begin(), second.end());", "",
+      "lib/hftrain/architectures/adapter_config.cpp", "  names.insert(names.end(), second.begin(), second.end());\n", "",
+      tests=["architectures: A tied matrix that is saved whole is one under both of its names, and both are told to peft"],
+      says=r"lm_head")
+
+fault("peft finds one of two tied matrices where modules lie within others",
+      "lib/hftrain/architectures/adapter_config.cpp", "  for (const TiedParameter& second : second_names(table)) names.push_back(second.alias);\n", "",
+      tests=["architectures: A tied matrix that is saved whole is one under both of its names, and both are told to peft"],
+      says=r"decoder")
+
+fault("a module that shares a matrix is trained with all that it has",
+      "lib/hftrain/architectures/adapter.cpp", "if (!parameter.buffer && is_saved(of_second, parameter) && !is_saved(spec, parameter))", "if (parameter.buffer)",
+      tests=["architectures: A tied matrix that is saved whole is one under both of its names, and both are told to peft"],
+      says=r"vocab_projector")
+
+fault("an adapter of a tied output matrix is passed over",
+      "lib/hftrain/architectures/adapter.cpp", "bool named = false, refused = tied != nullptr, embeds = false;", "bool named = false, refused = false, embeds = false;",
+      tests=["architectures: No adapter stands beside a tied matrix, nor beside embeddings"],
+      says=r"lm_head|no exception|unexpected exception")
+
+fault("tensors of an adapter that have no place are dropped",
+      "lib/hftrain/checkpoint/weights.cpp", "if (!architectures::is_named(spec, own)) continue;", "if (!own.empty()) continue;",
+      tests=["checkpoint: an adapter's file of before has a tied matrix once, and nothing that its config names is left out"],
+      says=r"score")
+
+fault("a file of before with one name of a tied matrix is taken for one that peft trained apart",
+      "lib/hftrain/checkpoint/weights.cpp", "if (stored == nullptr && copy.by_peft) throw", "if (stored == nullptr) throw",
+      tests=["checkpoint: an adapter's file of before has a tied matrix once, and nothing that its config names is left out"],
+      says=r"two matrices")
+
+fault("a second name of a tied matrix makes another run",
+      "lib/hftrain/plan/resolve_adapter.cpp", "  return spec;\n}\n\n// Whether the words name", "  const auto second = architectures::second_modules_of_saved(model.architecture->parameters(), spec);\n  spec.saved_modules.insert(spec.saved_modules.end(), second.begin(), second.end());\n  return spec;\n}\n\n// Whether the words name",
       tests=["runs: adapters: tied embeddings that are saved whole are told to peft"],
-      says=r"wte")
+      says=r"the run's")
+
+fault("the merge of an adapter that cannot be opened is told to open it",
+      "launcher/front/merge_by_table.cpp", "                       kMergeUntied);", "                       kMergeByConfig);",
+      tests=["runs: adapters: grown embeddings are merged and half a tied matrix is not"],
+      says=r"tie_word_embeddings")
 
 fault("peft is told a module within another one",
       "lib/hftrain/architectures/adapter_config.cpp", "return none_within_another(table, names);", "return names.empty() ? none_within_another(table, names) : names;",
