@@ -269,6 +269,12 @@ fault("an output matrix that the files keep apart is tied",
       tests=["plan: an output matrix that the files keep apart is one of its own, whatever the config says"],
       says=r"apart")
 
+fault("another type makes another number of a tied matrix",
+      "lib/hftrain/storage/float_numbers.cpp", "if (!is_compared_as_numbers(one) || !is_compared_as_numbers(other)) return false;", "if (one != other || !is_compared_as_numbers(one)) return false;",
+      tests=["plan: an output matrix that the files keep apart is one of its own, whatever the config says",
+             "checkpoint: a parameter is found without its prefix, under its tied alias, or under both when they agree"],
+      says=r"of_types|tied but differ")
+
 fault("a merged model loses the output matrix that its base's files keep apart",
       "launcher/front/merge_by_table.cpp", "    model.config = stored->config_json();\n", "",
       tests=["runs: adapters: an adapter beside an output matrix of its own is merged with it"],
@@ -314,7 +320,7 @@ fault("peft finds one of two tied matrices where modules lie within others",
       tests=["architectures: A tied matrix that is saved whole is one under both of its names, and both are told to peft"],
       says=r"decoder")
 
-fault("a module that shares a matrix is trained with all that it has",
+fault("the file lacks what a second module has beside its matrix",
       "lib/hftrain/architectures/adapter.cpp", "if (!parameter.buffer && is_saved(of_second, parameter) && !is_saved(spec, parameter))", "if (parameter.buffer)",
       tests=["architectures: A tied matrix that is saved whole is one under both of its names, and both are told to peft"],
       says=r"vocab_projector")
@@ -325,7 +331,7 @@ fault("an adapter of a tied output matrix is passed over",
       says=r"lm_head|no exception|unexpected exception")
 
 fault("tensors of an adapter that have no place are dropped",
-      "lib/hftrain/checkpoint/weights.cpp", "if (!architectures::is_named(spec, own)) continue;", "if (!own.empty()) continue;",
+      "lib/hftrain/checkpoint/weights.cpp", "if (!architectures::is_named(spec, own)) continue;", "if (!own.empty() || !architectures::is_named(spec, own)) continue;",
       tests=["checkpoint: an adapter's file of before has a tied matrix once, and nothing that its config names is left out"],
       says=r"score")
 
