@@ -67,6 +67,7 @@ void HubPusher::add(const std::string& checkpoint) {
   if (!checkpoint.empty() && asked_.hub_strategy == "end") return;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (!checkpoint.empty()) folders_[name_in_repository(checkpoint)] = checkpoint;
     if (!checkpoint.empty() && pending_ >= (asked_.hub_always_push ? kMostAtOnce : 1)) {
       if (asked_.hub_always_push || asked_.hub_strategy == "all_checkpoints")
         skipped_.insert(last_part(checkpoint));
@@ -217,6 +218,21 @@ void HubPusher::tell() {
   for (const auto& [level, text] : notices) console_.message(level, text);
 }
 
+// Without checkpoints that went meanwhile (--save_total_limit).
+std::vector<std::string> HubPusher::commands_that_push(const std::vector<std::string>& missing) const {
+  std::vector<std::string> commands;
+  for (const std::string& what : missing) {
+    const auto checkpoint = folders_.find(what);
+    if (checkpoint == folders_.end()) {
+      commands.push_back(command_that_pushes(target_, output_dir_));
+    } else if (path_exists(checkpoint->second)) {
+      commands.push_back(command_that_pushes(target_, checkpoint->second, what));
+    }
+  }
+  if (commands.empty()) commands.push_back(command_that_pushes(target_, output_dir_));
+  return commands;
+}
+
 void HubPusher::tell_end() {
   tell();
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -232,7 +248,7 @@ void HubPusher::tell_end() {
   const std::vector<std::string> missing(missing_.begin(), missing_.end());
   console_.message(LogLevel::kWarning,
                    "not pushed to the Hub: " + join(missing, ", ") + " (" + last_reason_ + "); it is in " +
-                       output_dir_ + ", and this sends it: " + command_that_pushes(target_, output_dir_));
+                       output_dir_ + ", and this sends it: " + join(commands_that_push(missing), " && "));
 }
 
 }  // namespace hftrain::front

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -70,6 +71,7 @@ class HubPusher : public launcher::WorkerObserver {
   void try_to_send(Order& order);
   void send_one(hub::Api& api, const Commit& commit);
   void failed(const std::vector<Commit>& commits);
+  std::vector<std::string> commands_that_push(const std::vector<std::string>& missing) const;
   void say(LogLevel level, const std::string& text);
   void done();
 
@@ -87,6 +89,7 @@ class HubPusher : public launcher::WorkerObserver {
   bool warned_ = false, told_of_parts_ = false;
   std::string last_reason_;
   std::set<std::string> missing_, skipped_;
+  std::map<std::string, std::string> folders_;  // of the newest checkpoint with each name in the repository
   std::vector<std::pair<LogLevel, std::string>> notices_;
 
   PushQueue pushes_, snapshots_;  // the second gives to the first, and ends first

@@ -321,6 +321,9 @@ def what_the_hub_ignores_stays_as_it_is(fixture, folder):
     nothing_half_written(server)
 
 
+STAYS = "--exclude 'checkpoint-*' --exclude 'hftrain/*' --exclude '_*' --exclude '.*'"
+
+
 def what_fails_costs_a_warning(fixture, folder):
     with Server(token=SECRET) as server:
         environment = place(fixture, folder, server)
@@ -331,11 +334,16 @@ def what_fails_costs_a_warning(fixture, folder):
         out = os.path.join(folder, "out")
         said = push(fixture, environment, out).stderr
         expect(said.count("nothing could be pushed to the Hub") == 1, "one warning", said)
-        expect("not pushed to the Hub: the model" in said and f"hf upload me/out {out}" in said, "what is missing, and what sends it", said)
+        expect("not pushed to the Hub: the model" in said and f"hf upload me/out {out} {STAYS}" in said, "what is missing, and what sends it", said)
         expect(list(server.of("me/out").files()) == [], "nothing of it", sorted(server.of("me/out").files()))
         is_nowhere(SECRET, out, said)
         offline = push(fixture, {**environment, "HF_HUB_OFFLINE": "1"}, os.path.join(folder, "off"), "--hub_strategy", "end").stderr
         expect("HF_HUB_OFFLINE" in offline and "not pushed to the Hub: the model" in offline and "hf upload off" in offline, "offline", offline)
+        out = os.path.join(folder, "a b")
+        offline = push(fixture, {**environment, "HF_HUB_OFFLINE": "1"}, out, "--hub_strategy", "checkpoint", "--hub_model_id", "x", "--hub_private_repo",
+                       "--hub_revision", "dev").stderr
+        expect(f"hf upload x '{out}/checkpoint-4' last-checkpoint --revision dev --private --delete '*'" in offline, "the checkpoint, too", offline)
+        expect(f"hf upload x '{out}' --revision dev --private {STAYS}" in offline, "privately, as one word", offline)
     with Server(token=SECRET) as server:
         environment = place(fixture, folder, server)
         failures = []

@@ -18,11 +18,20 @@ TEST_CASE("replaced files: a model in one file replaces one in parts, and the ot
 TEST_CASE("replaced files: what is no weights of the model stays, and all where no model is pushed",
           "[hub]") {
   const std::string whole = "model.safetensors";
-  CHECK(replaced_files({"adapter_model.safetensors", "sub/" + whole, "model-a-of-b.safetensors",
+  CHECK(replaced_files({"sub/adapter_model.safetensors", "sub/" + whole, "model-a-of-b.safetensors",
                         "config.json", "my_" + whole, whole + ".txt"},
                        {whole}, "")
             .empty());
-  CHECK(replaced_files({whole}, {"adapter_model.safetensors", "sub/" + whole}, "").empty());
+  CHECK(replaced_files({whole, "adapter_config.json"}, {"config.json", "sub/" + whole}, "").empty());
+}
+
+TEST_CASE("replaced files: an adapter does not stay beside a whole model, which may stay beside an adapter",
+          "[hub]") {
+  const std::string config = "adapter_config.json", adapter = "adapter_model.safetensors";
+  const std::string whole = "model.safetensors";
+  CHECK(replaced_files({config, adapter, whole}, {whole, "config.json"}, "") == Names{config, adapter});
+  CHECK(replaced_files({config, adapter, whole}, {config, adapter}, "").empty());
+  CHECK(replaced_files({config, adapter, whole}, {config, adapter, whole}, "").empty());
 }
 
 TEST_CASE("replaced files: a folder has nothing but what is pushed into it", "[hub]") {

@@ -143,7 +143,9 @@ void check_trains(const arguments::ParseOutcome& parsed) {
     throw Error(ExitCode::kUsage, "trials are not pushed to the Hub")
         .where("hftrain search")
         .why("--push_to_hub would push each of them")
-        .hint("leave it out, and push the best one: hf upload ORG/NAME FOLDER");
+        .hint(
+            "leave it out, and push the best one: hf upload ORG/NAME FOLDER --exclude 'checkpoint-*' "
+            "--exclude 'hftrain/*'");
   }
   if (parsed.arguments.output.overwrite_output_dir || parsed.origins.is_given("resume_from_checkpoint")) {
     throw Error(ExitCode::kUsage, "a trial that was interrupted goes on by itself")

@@ -13,6 +13,11 @@ bool holds_weights(const std::string& path) {
   return std::regex_match(path, kWeights);
 }
 
+// peft's, by which from_pretrained puts an adapter on whatever model stands beside it.
+bool is_of_adapter(const std::string& path) {
+  return path == "adapter_config.json" || path == "adapter_model.safetensors" || path == "adapter_model.bin";
+}
+
 }  // namespace
 
 std::vector<std::string> replaced_files(const std::set<std::string>& there,
@@ -20,7 +25,8 @@ std::vector<std::string> replaced_files(const std::set<std::string>& there,
   const bool model = std::any_of(pushed.begin(), pushed.end(), holds_weights);
   std::vector<std::string> replaced;
   for (const std::string& path : there) {
-    const bool older = (model && holds_weights(path)) || (!folder.empty() && path.starts_with(folder + '/'));
+    const bool of_model = holds_weights(path) || is_of_adapter(path);
+    const bool older = (model && of_model) || (!folder.empty() && path.starts_with(folder + '/'));
     if (older && pushed.count(path) == 0) replaced.push_back(path);
   }
   return replaced;

@@ -90,7 +90,7 @@ fault("what the repository ignores is deleted there",
       says=r"FAILED: the checkpoint, and no older file")
 
 fault("an older model stays beside the one that is pushed",
-      "lib/hftrain/hub/replaced_files.cpp", "(model && holds_weights(path)) || ", "(model && path.empty()) || ",
+      "lib/hftrain/hub/replaced_files.cpp", "of_model = holds_weights(path) || is_of_adapter(path)", "of_model = is_of_adapter(path)",
       tests=["runs: push: the model there is one model", "hub: replaced files: a model in one file replaces one in parts, and the other way round"],
       says=r"FAILED: one model|part1|replaced_files")
 
@@ -164,3 +164,19 @@ fault("the Hub's own header of its limits is passed over",
 fault("a repository is made for a branch that it will not have",
       "lib/hftrain/hub/push.cpp", 'if (revision != "main") refuse_new(api, repository, revision);', 'if (revision.empty()) refuse_new(api, repository, revision);',
       tests=["runs: push: names branches and tokens are found"], says=r"FAILED|a new one has main alone")
+
+fault("the advised upload leaves out one pattern, and takes the next for a folder",
+      "launcher/front/hub_target.cpp", 'words += " --exclude " + shell_quoted(pattern);',
+      'words += (words.empty() ? " --exclude " : " ") + shell_quoted(pattern);',
+      tests=["runs: push: what fails costs a warning"],
+      says=r"FAILED: what is missing, and what sends it")
+
+fault("the advised upload makes a private repository public",
+      "launcher/front/hub_target.cpp", "if (!made && target.is_private)", "if (made && target.is_private)",
+      tests=["runs: push: what fails costs a warning"],
+      says=r"FAILED: the checkpoint, too|FAILED: privately, as one word")
+
+fault("an adapter stays beside a whole model that is pushed later",
+      "lib/hftrain/hub/replaced_files.cpp", "of_model = holds_weights(path) || is_of_adapter(path)", "of_model = holds_weights(path)",
+      tests=["hub: replaced files: an adapter does not stay beside a whole model, which may stay beside an adapter"],
+      says=r"replaced_files")
