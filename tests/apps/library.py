@@ -144,6 +144,10 @@ def its_loaders_give_other_data(library, folder):
     shutil.rmtree(os.path.join(half, "checkpoint-16"))
     library.start(library.program("counting"), half, *flags, "--resume_from_checkpoint", "true")
     expect(column(half)[-8:] == column(whole)[-8:], "a run that goes on skips what it had", (column(half), column(whole)))
+    for ranks, rows in ((1, 4), (2, 2)):  # twice and half as many samples in a round; ranks are 2 with batches as they come in the first run
+        text = library.start(library.program("counting"), half, *flags, "--resume_from_checkpoint", os.path.join(half, "checkpoint-8"),
+                             "--per_device_train_batch_size", rows, ranks=ranks, code=2)
+        runs.in_order(text, "goes on with batches of the same size", "try: the ranks and --per_device_train_batch_size")
     text = library.start(library.program("counting"), os.path.join(folder, "epochs"), "--num_train_epochs", "1", code=2)
     runs.in_order(text, "the program's data loader cannot be used", "an epoch of it has 6 batches", "--max_steps")
 
@@ -162,6 +166,8 @@ def optimizers_are_passed_in_and_saved(library, folder):
     shutil.rmtree(os.path.join(half, "checkpoint-8"))
     library.start(library.program("signs"), half, *flags, "--resume_from_checkpoint", "true")
     expect(column(half)[-4:] == column(whole)[-4:], "a run that goes on has the state of the optimizer", (column(half), column(whole)))
+    text = library.start(library.program("signs"), os.path.join(folder, "trainer"), *flags, "--save_for_trainer", code=2)
+    runs.in_order(text, "the program 'signs' cannot be used", "--save_for_trainer writes AdamW", "try: leave --save_for_trainer out")
 
 
 def what_it_creates_is_used_in_its_stages(library, folder):

@@ -70,7 +70,7 @@ class OwnTrainingBatches final : public BatchSource {
         communicator_(communicator) {}
 
   void seek(DataPosition position, std::optional<data::DrawnOrder> drawn) override {
-    if (position.before > 0)
+    if (position.before > 0 || (position.of_other_batches && position.inside()))
       throw Error(ExitCode::kUsage, "a data loader of one's own goes on with batches of the same size")
           .where("--resume_from_checkpoint")
           .why("the checkpoint is in the middle of an epoch of batches of another size, or of other ranks")

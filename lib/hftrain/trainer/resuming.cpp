@@ -97,6 +97,9 @@ void Trainer::resume_data(const Json& saved) {
                              {.round = saved.value("samples_per_round", pace.round),
                               .update = saved.value("global_batch", pace.update)},
                              pace);
+  state_.position.of_other_batches =
+      saved.value("samples_per_round", pace.round) != pace.round ||
+      saved.value("world_size", communicator_.world_size()) != communicator_.world_size();
   const std::string then = saved.value("stream", ""),
                     now = plan_.data.stream ? plan_.data.stream->identity : "";
   if (then == now) return;

@@ -24,7 +24,8 @@ struct DataPosition {
   int64_t rows = 0, row_samples = 0;
   int64_t begun_again =
       0;  // of a rank with files of its own: samples of the epoch before its newest pass through them
-  bool of_other_data = false;  // than those sought in; not kept in a checkpoint
+  bool of_other_data = false;     // than those sought in; not kept in a checkpoint
+  bool of_other_batches = false;  // saved by other ranks, or with batches of another size; not kept either
 
   // Something of the epoch was used.
   bool inside() const { return batch > 0 || before > 0; }

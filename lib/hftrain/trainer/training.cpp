@@ -187,6 +187,10 @@ std::unique_ptr<BatchLoader> Trainer::open_planned_data() {
 }
 
 void Trainer::begin_epoch_again(BatchSource& loader) {
+  if (own_loaders_.train && state_.position.of_other_batches) {  // it cannot be asked for that place
+    state_.position = {state_.position.epoch};
+    return;
+  }
   loader.seek(state_.position);
   const bool through = loader.at_end(state_.position);
   if (!through && state_.global_step < plan_.steps.max_steps) state_.position = {state_.position.epoch};

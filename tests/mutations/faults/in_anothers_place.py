@@ -134,3 +134,13 @@ fault("the mark at the start of a host file belongs to a machine's name",
       "launcher/ssh/host_file.cpp", "if (text.starts_with(kByteOrderMark)) text", "if (text.ends_with(kByteOrderMark)) text",
       tests=["launcher: a host file has a name and slots per line"],
       says=r"hosts\[0\]")
+
+fault("a data loader of one's own goes on with other batches at another place",
+      "lib/hftrain/trainer/own_batches.cpp", "(position.of_other_batches && position.inside())", "(position.of_other_batches && !position.inside())",
+      tests=["runs: programs with a Trainer of their own, built against the installed tree, do what their page says"],
+      says=r"ends with 2")
+
+fault("--save_for_trainer beside an optimizer of one's own ends at its first save",
+      "apps/hftrain-worker/program/rank.cpp", "(optimizes || schedules) && parts.plan.saving.for_trainer", "optimizes && schedules && !parts.plan.saving.for_trainer",
+      tests=["runs: programs with a Trainer of their own, built against the installed tree, do what their page says"],
+      says=r"ends with [02]")
