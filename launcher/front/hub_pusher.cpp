@@ -184,9 +184,10 @@ void HubPusher::failed(const std::vector<Commit>& commits) {
   bool first_time = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    last_reason_ = first.what + (first.why.empty() ? "" : ": " + first.why);
+    last_reason_ =
+        stop_ ? "the last push was stopped" : first.what + (first.why.empty() ? "" : ": " + first.why);
     for (const Commit& commit : commits) missing_.insert(commit.what);
-    first_time = !std::exchange(warned_, true);
+    first_time = !stop_ && !std::exchange(warned_, true);
   }
   if (first_time)
     say(LogLevel::kWarning, "nothing could be pushed to the Hub: " + last_reason_ +

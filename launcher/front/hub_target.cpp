@@ -20,6 +20,12 @@ std::string asked_name(const arguments::HubArguments& hub, const std::string& ou
   std::string name = hub.hub_model_id.value_or(std::filesystem::path(output_dir).filename().string());
   if (hub.push_to_hub_organization && name.find('/') == std::string::npos)
     name = *hub.push_to_hub_organization + '/' + name;
+  const std::string owner = hub.push_to_hub_organization ? *hub.push_to_hub_organization + '/' : "";
+  if (!name.starts_with(owner))
+    throw Error(ExitCode::kUsage, "the repository to push to has two owners")
+        .where("--push_to_hub_organization, --hub_model_id")
+        .why(*hub.push_to_hub_organization + " against " + name)
+        .hint("--hub_model_id " + name + " alone");
   if (plan::is_hub_name(name)) return name;
   throw Error(ExitCode::kUsage, "'" + name + "' is no name of a repository")
       .where(hub.hub_model_id ? "--hub_model_id" : "--output_dir")

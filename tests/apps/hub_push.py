@@ -126,6 +126,8 @@ def names_branches_and_tokens_are_found(fixture, folder):
         expect(("model", "me/fresh") not in server.repositories, "and nothing was made", server.repositories)
         four_parts(push(fixture, environment, out, "--hub_token", SECRET, "--hub_revision", "a" * 40, expect_code=2).stderr, "branches alone")
         four_parts(push(fixture, environment, out, "--hub_token", SECRET, "--hub_model_id", "a/b/c", expect_code=2).stderr, "no name of a repository")
+        four_parts(push(fixture, environment, out, "--hub_token", SECRET, "--hub_model_id", "o2/x", "--push_to_hub_organization", "org", expect_code=2).stderr,
+                   "has two owners", "org against o2/x")
         said = push(fixture, environment, out, *flags, "--hub_token", SECRET, "--hub_revision", "dev/a").stderr
         repository = server.of("org/named")
         is_model_of(repository, out, "dev/a")
@@ -388,7 +390,8 @@ def a_server_that_says_nothing_is_left_and_pushed_to_again(fixture, folder):
             expect(list(server.of("me/out").files()) == [], "nothing half-written", sorted(server.of("me/out").files()))
             if end == signal.SIGINT:
                 expect(process.returncode == 0, "the run is done", (process.returncode, said))
-                expect("not pushed to the Hub: the model (" in said and "hf upload me/out" in said, "what is missing", said)
+                expect("not pushed to the Hub: the model (the last push was stopped)" in said and "hf upload me/out" in said, "what is missing", said)
+                expect("the training goes on" not in said and "cannot be reached" not in said, "it was the user, at the end", said)
         server.fault = lambda method, path: 0
         server.go_on.set()
         push(fixture, environment, out, "--hub_strategy", "end", "--overwrite_output_dir")

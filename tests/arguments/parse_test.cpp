@@ -444,6 +444,13 @@ TEST_CASE("arguments.yaml of a run shows command line, facts and origins") {
   CHECK(contains(text, "learning_rate: 5.0e-05                          # default\n"));
 }
 
+TEST_CASE("a second plug-in does not take the place of the first") {
+  const auto said = mistakes({"--plugin", "/lib/a.so", "--plugin", "/lib/b.so"});
+  CHECK(contains(said, "say two different things"));
+  CHECK(contains(said, "/lib/a.so against /lib/b.so"));
+  CHECK(parse({"--plugin", "/lib/a.so", "--plugin", "/lib/a.so"}).arguments.interface.plugin == "/lib/a.so");
+}
+
 TEST_CASE("beside a plug-in, which may describe a task, every name of a task is taken") {
   CHECK(contains(mistakes({"--task", "poetry"}), "--task: 'poetry' is not one of clm, sft"));
   CHECK(contains(mistakes({"--task", "poetry"}), "translation, or with --plugin a word that its file adds"));

@@ -156,7 +156,7 @@ TEST_CASE("what is no plug-in is a mistake of the command line") {
   CHECK(open(plugin_saying("no lines of a note")) == another);
   CHECK(refusal([&] { open_plugin(folder / "gone.so", ""); }) ==
         std::pair(ExitCode::kUsage, std::string("there is no such file")));
-  CHECK(refusal([&] { open_plugin(folder.path(), ""); }).second == "there is no such file");
+  CHECK(refusal([&] { open_plugin(folder.path(), ""); }).second == "it is a folder");
 }
 
 TEST_CASE("a program says what it was built for, and another one is refused before it is started") {

@@ -54,7 +54,7 @@ PluginPlan open_plugin(const std::string& path, const std::string& torch_version
   std::error_code unreadable;
   if (!std::filesystem::is_regular_file(whole, unreadable))
     throw not_usable(ExitCode::kUsage, whole)
-        .why("there is no such file")
+        .why(std::filesystem::is_directory(whole, unreadable) ? "it is a folder" : "there is no such file")
         .hint("the path of a shared library");
   const MappedFile file(whole, ExitCode::kUsage);
   const PluginNote note = read_plugin_note(file.bytes(), whole);

@@ -180,3 +180,13 @@ fault("an adapter stays beside a whole model that is pushed later",
       "lib/hftrain/hub/replaced_files.cpp", "of_model = holds_weights(path) || is_of_adapter(path)", "of_model = holds_weights(path)",
       tests=["hub: replaced files: an adapter does not stay beside a whole model, which may stay beside an adapter"],
       says=r"replaced_files")
+
+fault("an organization beside another owner's name is passed over",
+      "launcher/front/hub_target.cpp", "if (!name.starts_with(owner))", "if (name.empty())",
+      tests=["runs: push: names branches and tokens are found"],
+      says=r"ended with|ends with|two owners")
+
+fault("a push that the user leaves is told as a Hub out of reach",
+      "launcher/front/hub_pusher.cpp", 'stop_ ? "the last push was stopped"', 'stop_ && first.what.empty() ? "the last push was stopped"',
+      tests=["runs: push: a server that says nothing is left and pushed to again"],
+      says=r"FAILED: what is missing")

@@ -144,3 +144,8 @@ fault("--save_for_trainer beside an optimizer of one's own ends at its first sav
       "apps/hftrain-worker/program/rank.cpp", "(optimizes || schedules) && parts.plan.saving.for_trainer", "optimizes && schedules && !parts.plan.saving.for_trainer",
       tests=["runs: programs with a Trainer of their own, built against the installed tree, do what their page says"],
       says=r"ends with [02]")
+
+fault("a second plug-in takes the place of the first without a word",
+      "lib/hftrain/arguments/merge.cpp", "flag.name == kNeverReplaced && named", "flag.name == kNeverReplaced && renamed",
+      tests=["arguments: a second plug-in does not take the place of the first"],
+      says=r"say two different things")
