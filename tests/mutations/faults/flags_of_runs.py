@@ -153,5 +153,5 @@ fault("containers of one machine are taken to share memory",
 
 fault("where rank 0's words went is not told",
       "launcher/front/launch_stage.cpp", "if (!words.shows(0, launcher::Stream::kErr))", "if (!words.shows(0, launcher::Stream::kErr) && plan.ranks.ranks.empty())",
-      tests=["runs: flags: output of ranks goes where it is sent"],
+      tests=["runs: flags of runs: output of ranks goes where it is sent"],
       says=r"it is told where it is", seconds=300)
