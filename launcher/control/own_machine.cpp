@@ -11,6 +11,7 @@ plan::AgentFacts own_facts(const Membership& membership, const plan::Topology& t
   facts.agent = membership.agent;
   facts.host = machine::host_name();
   facts.machine = machine::machine_identity();
+  facts.processes = machine::process_namespace();
   facts.topology = topology;
   facts.cores = machine::allowed_cpus();
   facts.nproc_per_node = nproc_per_node;

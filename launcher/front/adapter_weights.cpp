@@ -197,17 +197,18 @@ void AdapterWeights::read_whole(const TensorEntry& whole, const TensorEntry& ent
 
 bool AdapterWeights::same(const TensorEntry& one, const TensorEntry& other) const {
   constexpr uint64_t kNumbers = uint64_t{1} << 20;  // compared at once
-  if (one.shape != other.shape || one.dtype != other.dtype) return false;
-  const Box whole{std::vector<int64_t>(one.shape.size(), 0), one.shape};
-  for (const Box& rows : storage::row_groups(whole, kNumbers)) {
-    std::vector<char> first(storage::volume(rows) * static_cast<uint64_t>(storage::dtype_bits(one.dtype)) /
+  if (one.shape != other.shape) return false;
+  const auto read = [&](const TensorEntry& entry, const Box& rows) {
+    std::vector<char> bytes(storage::volume(rows) * static_cast<uint64_t>(storage::dtype_bits(entry.dtype)) /
                             8);
-    std::vector<char> second(first.size());
-    weights_.read(one.name, rows, first);
-    weights_.read(other.name, rows, second);
-    if (first != second) return false;
-  }
-  return true;
+    weights_.read(entry.name, rows, bytes);
+    return bytes;
+  };
+  const Box whole{std::vector<int64_t>(one.shape.size(), 0), one.shape};
+  const std::vector<Box> groups = storage::row_groups(whole, kNumbers);
+  return std::all_of(groups.begin(), groups.end(), [&](const Box& rows) {
+    return storage::same_numbers(one.dtype, read(one, rows), other.dtype, read(other, rows));
+  });
 }
 
 bool AdapterWeights::same(const TensorEntry& whole, const storage::StoredWeights& base,

@@ -219,18 +219,13 @@ void HubPusher::tell() {
   for (const auto& [level, text] : notices) console_.message(level, text);
 }
 
-// Without checkpoints that went meanwhile (--save_total_limit).
 std::vector<std::string> HubPusher::commands_that_push(const std::vector<std::string>& missing) const {
   std::vector<std::string> commands;
   for (const std::string& what : missing) {
     const auto checkpoint = folders_.find(what);
-    if (checkpoint == folders_.end()) {
-      commands.push_back(command_that_pushes(target_, output_dir_));
-    } else if (path_exists(checkpoint->second)) {
-      commands.push_back(command_that_pushes(target_, checkpoint->second, what));
-    }
+    commands.push_back(checkpoint == folders_.end() ? command_that_pushes(target_, output_dir_)
+                                                    : command_that_pushes(target_, checkpoint->second, what));
   }
-  if (commands.empty()) commands.push_back(command_that_pushes(target_, output_dir_));
   return commands;
 }
 
@@ -246,7 +241,15 @@ void HubPusher::tell_end() {
                                     : std::string("another push was going on (--hub_always_push): ")) +
             join(skipped, ", "));
   if (missing_.empty()) return;
-  const std::vector<std::string> missing(missing_.begin(), missing_.end());
+  std::vector<std::string> missing, gone;
+  for (const std::string& what : missing_) {
+    const auto checkpoint = folders_.find(what);
+    (checkpoint == folders_.end() || path_exists(checkpoint->second) ? missing : gone).push_back(what);
+  }
+  if (!gone.empty())
+    console_.message(LogLevel::kWarning, "not pushed to the Hub, and no longer here: " + join(gone, ", ") +
+                                             " (" + last_reason_ + ")");
+  if (missing.empty()) return;
   console_.message(LogLevel::kWarning,
                    "not pushed to the Hub: " + join(missing, ", ") + " (" + last_reason_ + "); it is in " +
                        output_dir_ + ", and this sends it: " + join(commands_that_push(missing), " && "));

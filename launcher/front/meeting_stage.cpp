@@ -11,6 +11,7 @@
 #include "launcher/control/job_secret.h"
 #include "launcher/control/own_machine.h"
 #include "launcher/control/preflight.h"
+#include "launcher/environments/rank_starter.h"
 #include "launcher/front/launch_stage.h"
 
 namespace hftrain::front {
@@ -84,8 +85,9 @@ void check_meeting_port(const Inputs& inputs, const launcher::Membership& member
 std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, const Inputs& inputs,
                                              const launcher::Membership& membership) {
   if (membership.agents == 1) return {};
-  return plan::like_this_one(facts_of(context, inputs, membership), membership.agents,
-                             machine::allowed_cpus(::getppid()));
+  return plan::like_this_one(
+      facts_of(context, inputs, membership), membership.agents,
+      machine::allowed_cpus(launcher::starter_of_rank(context.environment, ::getppid())));
 }
 
 }  // namespace hftrain::front

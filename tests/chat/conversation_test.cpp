@@ -5,6 +5,7 @@
 
 #include "chat/chat_cases.h"
 #include "hftrain/base/error.h"
+#include "hftrain/chat/answers.h"
 #include "hftrain/chat/json_input.h"
 #include "hftrain/chat/template_folder.h"
 #include "support/catch.h"
@@ -47,6 +48,26 @@ TEST_CASE("a conversation becomes ids and a mask of what the assistant says") {
   CHECK(made.text == "user: é hi assistant: yes é. user: hi assistant:");
   CHECK(made.ids == std::vector<tokenizer::TokenId>{1, 3, 6, 4, 2, 3, 5, 6, 7, 1, 3, 4, 2, 3});
   CHECK(made.assistant == std::vector<uint8_t>{0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0});
+}
+
+TEST_CASE("white space around an answer that nobody marked is not looked for among tokens") {
+  const testing::TemporaryDirectory folder;
+  write_file(folder / "tokenizer.json", kTokenizer);
+  const auto tokenizer = tokenizer::Tokenizer::load(folder / "tokenizer.json");
+  const ChatTemplate unmarked = ChatTemplate::parse(
+      "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt "
+      "%}assistant:{% endif %}",
+      "t.jinja");
+  const Conversation conversation{
+      .messages = value_from_json(
+          R"([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes é"}, {"role": "user", "content": "hi"}, {"role": "assistant", "content": "é"}])",
+          "c")};
+  Rendered rendered = render_conversation(unmarked, {}, conversation, time_of_cases());
+  rendered.generated = answers_in(rendered.text, unmarked, {}, conversation, time_of_cases());
+  rendered.found_by_opening = true;
+  const EncodedConversation made = encode_rendered(std::move(rendered), *tokenizer);
+  CHECK(made.ids == std::vector<tokenizer::TokenId>{1, 3, 4, 2, 3, 5, 6, 1, 3, 4, 2, 3, 6});
+  CHECK(made.assistant == std::vector<uint8_t>{0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1});
 }
 
 TEST_CASE("a conversation without messages is refused, and further names win over special tokens") {

@@ -207,6 +207,17 @@ TEST_CASE(
   CHECK(loaded(own, "base.h.base_layer.weight"));  // a copy of what stays as it is
   CHECK_REFUSED(loaded(own, "score.weight"), "no place for 'score.weight' of the adapter");
   CHECK_REFUSED(loaded(own, "base.h.lora_A.weight"), "no place for 'base.h.lora_A.weight'");
+  const auto beside = [&](const at::Tensor& numbers) {
+    storage::write_safetensors(files, folder / architectures::kAdapterWeightsName,
+                               {{prefix + words.parameter, storage::DType::kF32, words.tensor.sizes().vec()}},
+                               [&](const storage::TensorEntry& /*entry*/) { return bytes_of(numbers); });
+    RowStrategy strategy(0, 1, {words});
+    load_adapter(tied_parameters(), {}, {.targets = {"h"}},
+                 storage::StoredWeights(folder.path(), architectures::kAdapterWeightsName), strategy);
+    return strategy.equals_wholes();
+  };
+  CHECK(beside(words.tensor));
+  CHECK_REFUSED(beside(words.tensor + 1), "peft has saved it beside the adapter");
   architectures::AdapterSpec peft = own;
   peft.saved_modules = {"base.embed"};
   peft.tied_as_one = false;

@@ -187,6 +187,16 @@ TEST_CASE("ranks that mpirun started join through MPI across machines, through s
   CHECK(contains(asked.error().render(), "ddp_backend mpi does not work with these ranks"));
 }
 
+TEST_CASE("shared memory does not join containers of one machine, which share its cores") {
+  std::vector<AgentFacts> agents = {agent(0, "a"), agent(1, "a")};
+  CHECK(job(agents).plan().ranks.backend == "shm");
+  agents[1].processes = "pid:[2]";
+  const RanksPlan ranks = job(agents).plan().ranks;
+  CHECK(ranks.backend == "gloo");
+  CHECK(ranks.machines == 1);
+  CHECK(contains(job(agents, {"--ddp_backend", "shm"}).error().render(), "in one container"));
+}
+
 TEST_CASE("shared memory does not join machines") {
   const Error error = job({agent(0, "a"), agent(1, "b")}, {"--ddp_backend", "shm"}).error();
   CHECK(error.code() == ExitCode::kUsage);

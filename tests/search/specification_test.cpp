@@ -70,11 +70,6 @@ TEST_CASE("choices mean what their flag's value means in a file") {
   CHECK(choices("bf16: {choices: [on, off]}") == std::vector<Json>{true, false});
 }
 
-TEST_CASE("a share of warm-up has the name that it had before") {
-  const Space space = read_specification("space: {warmup_ratio: {choices: [0.1, 0.5]}}", "x").space;
-  CHECK(space.at(0).flag == "warmup_steps");
-}
-
 TEST_CASE("a metric is named as for metric_for_best_model: eval_ may be left out", "[search]") {
   const auto metric = [](const std::string& written) {
     return read_specification("{space: {seed: {choices: [1]}}, metric: " + written + "}", "x").metric;
@@ -190,10 +185,27 @@ TEST_CASE("a flag is one parameter of a search by whichever name", "[search]") {
 }
 
 TEST_CASE("what is no flag of a trial is not searched, by whichever name", "[search]") {
-  for (const char* name :
-       {"output-dir", "output_dir", "overwrite-output-dir", "resume_from_checkpoint", "push-to-hub",
-        "hub_token", "push_to_hub_token", "smoke", "dry-run", "print_config", "help", "help-all", "version",
-        "json", "machines", "config", "config_file"}) {
+  for (const char* name : {"output-dir",
+                           "output_dir",
+                           "overwrite-output-dir",
+                           "resume_from_checkpoint",
+                           "push-to-hub",
+                           "hub_token",
+                           "push_to_hub_token",
+                           "token",
+                           "push_to_hub_model_id",
+                           "push_to_hub_organization",
+                           "hub_strategy",
+                           "smoke",
+                           "dry-run",
+                           "print_config",
+                           "help",
+                           "help-all",
+                           "version",
+                           "json",
+                           "machines",
+                           "config",
+                           "config_file"}) {
     CAPTURE(name);
     CHECK(mistakes("space: {" + std::string(name) + ": {choices: [true, false]}}") ==
           std::vector<std::string>{"search.yaml:1:" + std::to_string(11 + std::string(name).size()) +

@@ -155,6 +155,20 @@ TEST_CASE("a search whose space was kept by older names of its flags goes on", "
   CHECK(Study(specification, folder / "s").trials().at(0).parameters == parameters);
 }
 
+TEST_CASE("a search of a share of warmup that was kept as warmup_steps goes on", "[search]") {
+  const TemporaryDirectory folder;
+  Specification specification = five_random();
+  specification.space = {{.flag = "warmup_ratio", .choices = {0.1, 0.5}}};
+  Study(specification, folder / "s").begin();
+  const std::string path = folder / "s/search.json";
+  Json kept = read_json_file(path);
+  const Json parameters = kept["trials"][0]["parameters"];
+  kept["search"]["space"] = {{"warmup_steps", kept["search"]["space"]["warmup_ratio"]}};
+  kept["trials"][0]["parameters"] = {{"warmup_steps", parameters["warmup_ratio"]}};
+  write_file_atomically(path, kept.dump());
+  CHECK(Study(specification, folder / "s").trials().at(0).parameters == parameters);
+}
+
 TEST_CASE("another search in the folder is refused, a damaged one named", "[search]") {
   const TemporaryDirectory folder;
   Study(five_random(), folder / "s").begin();

@@ -250,6 +250,7 @@ TEST_CASE("instruction data: a template that does not tell where an answer stand
   const Bad cases[] = {{"{% for m in messages %}{{ m['content'] }}{% endfor %}", "it opens no answer"},
                        {turns("<think>{{ m['content'] }}") + "{% if add_generation_prompt %}aloud{% endif %}",
                         "its opening of an answer is not what it writes before this one"},
+                       {turns("{{ m['content'] }}"), "it writes nothing behind this answer"},
                        {turns("{% if loop.last %}<think>{% endif %}{{ m['content'] }}"),
                         "it writes this answer otherwise once more follows"}};
   for (const Bad& bad : cases) {

@@ -120,11 +120,9 @@ void Rank::check_flags() const {
   if (optimizes && parts.plan.strategy.offload_optimizer == "nvme")
     throw refusal_of("the state of an optimizer of one's own is not kept on NVMe",
                      "--offload_optimizer_device cpu, or none");
-  const bool schedules = overridden.create_scheduler || given_.scheduler;
-  if ((optimizes || schedules) && parts.plan.saving.for_trainer)
+  if (optimizes && parts.plan.do_train && parts.plan.saving.for_trainer)
     throw refusal_of(
-        std::string("--save_for_trainer writes AdamW and schedules of the flags, and the program has ") +
-            (optimizes ? "an optimizer" : "a schedule") + " of its own",
+        "--save_for_trainer writes the state of AdamW, and the program has an optimizer of its own",
         "leave --save_for_trainer out");
 }
 

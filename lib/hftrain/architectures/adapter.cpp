@@ -78,6 +78,9 @@ constexpr const char* kByMerging =
     "hftrain checkpoint merge, or peft's merge_and_unload(), makes a plain model of it";
 // Of embeddings and tied matrices.
 constexpr const char* kByPeft = "peft's merge_and_unload() makes a plain model of it";
+constexpr const char* kByPeftUntied =
+    "peft's merge_and_unload() makes a plain model of it, into a base model whose tie_word_embeddings is "
+    "false";
 
 // Of an adapter's file, or of the flag that asks for one.
 Error cannot(const AdapterSpec& spec, const std::string& what, const std::string& why,
@@ -96,14 +99,15 @@ const TiedParameter* tied_module(const ParameterTable& table, const std::string&
   return found == table.tied.end() ? nullptr : &*found;
 }
 
-Error without_adapter(const AdapterSpec& spec, const std::string& target, const TiedParameter* tied,
-                      bool embeds) {
+Error without_adapter(const ParameterTable& table, const AdapterSpec& spec, const std::string& target,
+                      const TiedParameter* tied, bool embeds) {
   const std::string whole = tied != nullptr ? module_of(tied->parameter) : target;
   return cannot(spec, "module '" + target + "' can have no adapter",
                 "adapters stand beside projections; embeddings, norms and what gives the outputs have none",
-                spec.origin.empty()         ? "--lora_modules_to_save " + whole + " trains it whole"
-                : tied != nullptr || embeds ? kByPeft
-                                            : kByMerging);
+                spec.origin.empty()          ? "--lora_modules_to_save " + whole + " trains it whole"
+                : tied == nullptr && !embeds ? kByMerging
+                : table.tied.empty()         ? kByPeft
+                                             : kByPeftUntied);
 }
 
 void check_target(const ParameterTable& table, const AdapterSpec& spec, const std::string& target,
@@ -115,7 +119,7 @@ void check_target(const ParameterTable& table, const AdapterSpec& spec, const st
     (can_be_adapted(table, parameter) ? named : refused) = true;
     embeds = embeds || parameter.embedding;
   }
-  if (refused) throw without_adapter(spec, target, tied, embeds);
+  if (refused) throw without_adapter(table, spec, target, tied, embeds);
   if (named || !spec.origin.empty()) return;
   throw cannot(spec, "no module of the model is called '" + target + "'",
                model + " has " + join(known_targets(table), ", "),

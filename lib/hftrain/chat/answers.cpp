@@ -4,6 +4,7 @@
 #include <string>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
 #include "hftrain/chat/dict.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
 
@@ -15,6 +16,13 @@ bool is_answer(const Value& message) {
   const Value* role = fields != nullptr ? fields->find("role") : nullptr;
   const Text* name = role != nullptr ? role->as_text() : nullptr;
   return name != nullptr && name->bytes == "assistant";
+}
+
+// What a message says, as far as it is a text; nothing of one that calls tools.
+std::string said_by(const Value& message) {
+  const Value* content = message.as_dict()->find("content");
+  const Text* text = content != nullptr ? content->as_text() : nullptr;
+  return text != nullptr ? trim(text->bytes) : "";
 }
 
 [[noreturn]] void refuse(size_t message, const std::string& why) {
@@ -49,6 +57,9 @@ std::vector<CharacterRange> answers_in(std::string_view text, const ChatTemplate
       refuse(i, "its opening of an answer is not what it writes before this one");
     const std::string answered = first_messages(i + 1, false);
     if (!text.starts_with(answered)) refuse(i, "it writes this answer otherwise once more follows");
+    const std::string said = said_by(messages[i]);
+    if (!said.empty() && answered.ends_with(said))
+      refuse(i, "it writes nothing behind this answer, so that a model would not learn to end one");
     const auto begin = static_cast<int64_t>(tokenizer::unicode::count(opened));
     const auto end = static_cast<int64_t>(tokenizer::unicode::count(answered));
     if (begin < end) answers.push_back({begin, end});

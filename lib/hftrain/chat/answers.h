@@ -13,8 +13,8 @@ namespace hftrain::chat {
 // stands behind the opening of an answer that the template writes after the messages before it, up to where the text of the
 // conversation that ends with it ends. Ranges of nothing are left out.
 // Errors (kData), each with the number of the message: the conversation begins with it; the template has no opening of an
-// answer, or writes another before this answer; it writes an answer otherwise once more follows; and those of
-// render_conversation.
+// answer, or writes another before this answer; it writes an answer otherwise once more follows, or nothing behind it; and
+// those of render_conversation.
 std::vector<CharacterRange> answers_in(std::string_view text, const ChatTemplate& chat_template,
                                        const Variables& special_tokens, const Conversation& conversation,
                                        const std::tm& now);

@@ -27,6 +27,8 @@ struct Rendered {
   // What the template marks as an assistant's with {% generation %}. As in transformers, a mark inside a macro or a block
   // that is stored counts from the text around it.
   std::vector<CharacterRange> generated;
+  // Nobody marked them, and white space at their ends, which no token may hold, is not theirs.
+  bool found_by_opening = false;
 };
 
 class ChatTemplate {

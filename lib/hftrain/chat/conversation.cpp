@@ -16,6 +16,13 @@ bool mark(const tokenizer::Encoding& encoding, const CharacterRange& range, std:
   return true;
 }
 
+// Begins and ends at characters that tokens hold; empty where none is.
+CharacterRange held_by_tokens(const tokenizer::Encoding& encoding, CharacterRange range) {
+  while (range.begin < range.end && !encoding.char_to_token(range.begin)) ++range.begin;
+  while (range.begin < range.end && !encoding.char_to_token(range.end - 1)) --range.end;
+  return range;
+}
+
 }  // namespace
 
 Rendered render_conversation(const ChatTemplate& chat_template, const Variables& special_tokens,
@@ -47,7 +54,11 @@ EncodedConversation encode_rendered(Rendered rendered, const tokenizer::Tokenize
       tokenizer.encode(tokenizer::EncodeInput{std::string_view(made.text)}, {.add_special_tokens = false});
   made.ids = encoding.ids;
   made.assistant.assign(made.ids.size(), 0);
-  for (const CharacterRange& range : rendered.generated) {
+  for (CharacterRange range : rendered.generated) {
+    if (rendered.found_by_opening) {
+      range = held_by_tokens(encoding, range);
+      if (range.begin == range.end) continue;
+    }
     if (!mark(encoding, range, made.assistant)) break;
   }
   return made;

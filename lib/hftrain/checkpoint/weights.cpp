@@ -269,16 +269,49 @@ Error tied_once(const std::string& name, const std::string& alias, const StoredW
       .hint("merge it by peft's merge_and_unload() into a model whose tie_word_embeddings is false");
 }
 
-Error trained_apart(const std::string& frozen, const TensorEntry& copy, const StoredWeights& weights) {
+struct OtherNumbers {
+  const char *why, *hint;
+};
+constexpr OtherNumbers kTrainedApart = {
+    "they are one matrix of the model, and peft trained a copy of it apart",
+    "merge it by peft's merge_and_unload() into a model whose tie_word_embeddings is false"};
+constexpr OtherNumbers kSavedBeside = {
+    "peft has saved it beside the adapter, whose config does not name it: it would be left out here",
+    "hftrain checkpoint merge makes a plain model of all that the file holds"};
+
+Error other_numbers(const std::string& frozen, const TensorEntry& copy, const StoredWeights& weights,
+                    const OtherNumbers& told) {
   return Error(ExitCode::kData, "the adapter's '" + copy.name + "' is not '" + frozen + "' of its base model")
       .where(weights.folder() + '/' + architectures::kAdapterWeightsName)
-      .why("they are one matrix of the model, and peft trained a copy of it apart")
-      .hint("merge it by peft's merge_and_unload() into a model whose tie_word_embeddings is false");
+      .why(told.why)
+      .hint(told.hint);
+}
+
+// Embeddings that peft saves beside an adapter (save_embedding_layers) whose lists do not name them, and all else that the table has.
+std::map<std::string, const TensorEntry*> unnamed_in(const ParameterTable& table,
+                                                     const std::vector<size_t>& saved,
+                                                     const StoredWeights& weights) {
+  std::map<std::string, const TensorEntry*> frozen;
+  const auto add = [&](const std::string& name, const std::string& parameter) {
+    const TensorEntry* stored = weights.find(architectures::kAdapterPrefix + name);
+    if (stored != nullptr) frozen.emplace(parameter, stored);
+  };
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    const ParameterSpec& spec = table.parameters[i];
+    if (!spec.adapts && std::ranges::count(saved, i) == 0)
+      add(architectures::name_in_memory(spec), spec.name);
+  }
+  for (const TiedParameter& second : table.tied) {
+    const auto place = std::ranges::find(table.parameters, second.parameter, &ParameterSpec::name);
+    if (std::ranges::count(saved, static_cast<size_t>(place - table.parameters.begin())) == 0)
+      add(second.alias, second.parameter);
+  }
+  return frozen;
 }
 
 // That copies, by the names of what they are copies of, are what this rank has of it, but for the rounding to their type.
 void check_frozen(const std::map<std::string, const TensorEntry*>& copies, const StoredWeights& weights,
-                  parallel::Strategy& strategy) {
+                  parallel::Strategy& strategy, const OtherNumbers& told) {
   if (copies.empty()) return;
   const at::NoGradGuard no_grad;
   strategy.visit_parameters(
@@ -286,11 +319,11 @@ void check_frozen(const std::map<std::string, const TensorEntry*>& copies, const
         const auto found = copies.find(part.parameter);
         if (found == copies.end()) return;
         const TensorEntry& copy = *found->second;
-        if (copy.shape != stored_shape(part)) throw trained_apart(part.parameter, copy, weights);
+        if (copy.shape != stored_shape(part)) throw other_numbers(part.parameter, copy, weights, told);
         const at::Tensor stored = at::empty_like(part.tensor);
         load_rows(stored, copy, stored_box(part), weights);
         const at::Tensor own = part.tensor.to(scalar_type_of(copy.dtype)).to(stored.scalar_type());
-        if (!at::equal(own, stored)) throw trained_apart(part.parameter, copy, weights);
+        if (!at::equal(own, stored)) throw other_numbers(part.parameter, copy, weights, told);
       },
       Access::kRead);
 }
@@ -424,8 +457,11 @@ std::vector<std::string> load_adapter(const ParameterTable& table, const std::ve
       of_frozen[parameter.name] = stored;
     }
   }
+  std::map<std::string, const TensorEntry*> unnamed = unnamed_in(table, saved, weights);
+  for (const auto& [name, stored] : of_frozen) unnamed.erase(name);
   std::vector<std::string> unused = load_weights(wanted, weights, strategy, progress).unused;
-  check_frozen(of_frozen, weights, strategy);
+  check_frozen(of_frozen, weights, strategy, kTrainedApart);
+  check_frozen(unnamed, weights, strategy, kSavedBeside);
   for (const auto& [name, stored] : of_frozen) std::erase(unused, stored->name);
   refuse_unread(spec, unused, weights);
   return unused;

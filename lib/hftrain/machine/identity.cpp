@@ -18,8 +18,12 @@ std::string machine_identity() {
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
   std::error_code ignored;
   const auto network = std::filesystem::read_symlink("/proc/self/ns/net", ignored);
-  const auto processes = std::filesystem::read_symlink("/proc/self/ns/pid", ignored);
-  return boot + ' ' + network.string() + ' ' + processes.string() + ' ' + host_name();
+  return boot + ' ' + network.string() + ' ' + host_name();
+}
+
+std::string process_namespace() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/ns/pid", ignored).string();
 }
 
 }  // namespace hftrain::machine

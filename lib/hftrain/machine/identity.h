@@ -6,8 +6,11 @@
 namespace hftrain::machine {
 
 std::string host_name();
-// Equal for two processes when they are on one machine (one start of one kernel), in one network, under one host name and among
-// the same processes, so that the loopback address of one is that of the other, and each finds what the other has open.
+// Equal for two processes when they are on one machine (one start of one kernel), in one network and under one host name, so that
+// the loopback address of one is that of the other.
 std::string machine_identity();
+// Equal for two processes of one machine that see each other in /proc, so that each finds what the other has open: not of two
+// containers, whatever else they share.
+std::string process_namespace();
 
 }  // namespace hftrain::machine

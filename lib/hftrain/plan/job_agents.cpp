@@ -49,6 +49,7 @@ void to_json(Json& json, const AgentFacts& facts) {
   json = {{"agent", facts.agent},
           {"host", facts.host},
           {"machine", facts.machine},
+          {"processes", facts.processes},
           {"output_folder", facts.output_folder},
           {"topology", facts.topology},
           {"cores", facts.cores},
@@ -61,6 +62,7 @@ void from_json(const Json& json, AgentFacts& facts) {
   json.at("agent").get_to(facts.agent);
   json.at("host").get_to(facts.host);
   json.at("machine").get_to(facts.machine);
+  json.at("processes").get_to(facts.processes);
   json.at("output_folder").get_to(facts.output_folder);
   json.at("topology").get_to(facts.topology);
   json.at("cores").get_to(facts.cores);

@@ -24,7 +24,9 @@ struct AssignedRank {
 struct AgentFacts {
   int agent = 0;
   std::string host;     // its name, for people
-  std::string machine;  // equal on agents whose ranks can share memory and the loopback address
+  std::string machine;  // equal on agents that have the same memory, cores and loopback address
+  std::string
+      processes;  // equal on those of a machine whose ranks find each other's open files, and so share memory
   // Its own output folder where every node has one (save_on_each_node): agents of a machine with other ones are nodes, too.
   std::string output_folder;
   Topology topology;

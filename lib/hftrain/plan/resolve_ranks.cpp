@@ -308,11 +308,17 @@ class RankResolution {
         input_.parsed.arguments.launch.max_restarts == 0 &&
         std::all_of(agents_.begin(), agents_.end(), [](const AgentFacts& agent) { return agent.joins_mpi; });
     std::vector<std::string> fitting;
-    if (plan.machines == 1) fitting.emplace_back("shm");
+    if (plan.machines == 1 && see_each_other()) fitting.emplace_back("shm");
     if (mpi && plan.machines > 1) fitting.emplace_back("mpi");
     fitting.emplace_back("gloo");
     if (mpi && plan.machines == 1) fitting.emplace_back("mpi");
     return fitting;
+  }
+
+  // Shared memory is opened through /proc.
+  bool see_each_other() const {
+    return std::all_of(agents_.begin(), agents_.end(),
+                       [&](const AgentFacts& agent) { return agent.processes == agents_.front().processes; });
   }
 
   std::string choose_backend(const RanksPlan& plan) {
@@ -321,7 +327,7 @@ class RankResolution {
     const std::vector<std::string> fitting = fitting_backends(plan);
     const std::string backend = input_.parsed.arguments.parallel.ddp_backend.value_or(fitting[0]);
     if (std::find(fitting.begin(), fitting.end(), backend) != fitting.end()) return backend;
-    const bool not_joined = backend == "mpi" && !gpus;
+    const bool not_joined = !gpus && (backend == "mpi" || (backend == "shm" && plan.machines == 1));
     problems_.usage("ddp_backend " + backend + " does not work with " +
                         (not_joined           ? "these ranks"
                          : gpus               ? "ranks on GPUs"
@@ -334,7 +340,7 @@ class RankResolution {
 
   static std::string why_not(const std::string& backend, bool gpus) {
     if (gpus) return "it moves tensors of the CPU only";
-    if (backend == "shm") return "it joins ranks of one machine only";
+    if (backend == "shm") return "it joins ranks of one machine only, in one container";
     if (backend == "mpi") {
       return "it joins ranks that mpirun started, one process per rank and without --max_restarts (MPI "
              "starts once "

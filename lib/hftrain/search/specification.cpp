@@ -40,7 +40,15 @@ constexpr Unsearched kUnsearched[] = {
     {"push_to_hub", "it would push trials to the Hub"},
     {"hub_token", kNotPushed},
     {"push_to_hub_token", kNotPushed},
+    {"token", kNotPushed},
+    {"use_auth_token", kNotPushed},
     {"hub_model_id", kNotPushed},
+    {"push_to_hub_model_id", kNotPushed},
+    {"push_to_hub_organization", kNotPushed},
+    {"hub_strategy", kNotPushed},
+    {"hub_revision", kNotPushed},
+    {"hub_private_repo", kNotPushed},
+    {"hub_always_push", kNotPushed},
     {"smoke", "a trial trains"}};
 constexpr int kMostTrials = 100'000;
 
@@ -233,11 +241,10 @@ void check_values(const arguments::Flag& flag, Parameter& parameter, const std::
   if (parameter.high != parameter.low) check_value(flag, parameter.value_at(1), pointer + "/high", reader);
 }
 
-// The flag of today that an old name stands for with the same values, or its own. A share below one is one under either name.
+// The flag of today that an old name stands for with the same values, or its own.
 const arguments::Flag& flag_of_today(const arguments::Flag& flag) {
   const arguments::Replacement& became = flag.replaced_by;
-  const bool same_values = !became.kept || flag.slot.type == arguments::Type::kFloat;
-  const bool renamed = !became.flag.empty() && became.value.empty() && became.key.empty() && same_values;
+  const bool renamed = !became.flag.empty() && became.value.empty() && became.key.empty() && !became.kept;
   return renamed ? arguments::flag_table().named(became.flag) : flag;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "hftrain/arguments/flag_table.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -35,20 +36,33 @@ Error damaged(const std::string& path, const std::string& why) {
       .hint("search in another --output_dir");
 }
 
+// The name of the space for one that was written: a share of warmup was kept as warmup_steps once.
+std::string name_of_space(const std::string& written, const std::vector<Parameter>& space) {
+  const std::string name = name_in_space(written);
+  for (const Parameter& parameter : space) {
+    const arguments::FlagMatch match = arguments::flag_table().find(parameter.flag);
+    if (match.flag != nullptr && match.flag->replaced_by.kept && match.flag->replaced_by.flag == name)
+      return parameter.flag;
+  }
+  return name;
+}
+
 // A search of before names were taken by their flags has them as they were written.
-Json by_names_of_today(const Json& written) {
+Json by_names_of_space(const Json& written, const std::vector<Parameter>& space) {
   if (!written.is_object()) return written;
   Json named = Json::object();
-  for (const auto& [name, value] : written.items()) named[name_in_space(name)] = value;
+  for (const auto& [name, value] : written.items()) named[name_of_space(name, space)] = value;
   return named;
 }
 
-Json with_names_of_today(Json search) {
-  if (search.is_object() && search.contains("space")) search["space"] = by_names_of_today(search["space"]);
+Json with_names_of_space(Json search, const std::vector<Parameter>& space) {
+  if (search.is_object() && search.contains("space"))
+    search["space"] = by_names_of_space(search["space"], space);
   return search;
 }
 
-Trial read_trial(const Json& written, int number, const std::string& path) {
+Trial read_trial(const Json& written, int number, const std::vector<Parameter>& space,
+                 const std::string& path) {
   Trial trial;
   try {
     const std::string state = written.at("state");
@@ -57,7 +71,7 @@ Trial read_trial(const Json& written, int number, const std::string& path) {
     if (found == kStates.end()) throw damaged(path, "a trial is in the state " + state);
     trial.state = found->first;
     trial.number = written.at("number").get<int>();
-    trial.parameters = by_names_of_today(written.at("parameters"));
+    trial.parameters = by_names_of_space(written.at("parameters"), space);
     trial.folder = written.at("folder").get<std::string>();
     if (written.at("metric").is_number()) trial.metric = written.at("metric").get<double>();
     if (written.contains("exit_code")) trial.exit_code = written.at("exit_code").get<int>();
@@ -126,7 +140,8 @@ void Study::load(Json (*compared)(Json)) {
   const Json written = read_json_file(path, static_cast<int>(ExitCode::kData));
   if (!written.is_object() || !written.contains("trials") || !written["trials"].is_array())
     throw damaged(path, "it holds no trials");
-  if (with_names_of_today(written.value("search", Json())) != specification_.identity()) {
+  if (with_names_of_space(written.value("search", Json()), specification_.space) !=
+      specification_.identity()) {
     throw Error(ExitCode::kUsage, "another search is in this folder")
         .where(path)
         .why("method, metric, seed or space are not those of --search")
@@ -135,7 +150,7 @@ void Study::load(Json (*compared)(Json)) {
   if (written.contains("flags")) require_same_flags(written["flags"], flags_, path, compared);
   world_size_ = read_world_size(written, path);
   for (const Json& trial : written["trials"])
-    trials_.push_back(read_trial(trial, static_cast<int>(trials_.size()), path));
+    trials_.push_back(read_trial(trial, static_cast<int>(trials_.size()), specification_.space, path));
   for (Trial& trial : trials_) trial.folder = folder_of(trial.number);  // wherever the search was moved
 }
 

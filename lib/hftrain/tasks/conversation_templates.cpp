@@ -46,7 +46,8 @@ chat::EncodedConversation ConversationTemplates::encode_with_answers(
     const chat::Conversation& conversation, const tokenizer::Tokenizer& tokenizer) const {
   const chat::ChatTemplate& used = template_of(conversation);
   chat::Rendered rendered = chat::render_conversation(used, special_tokens_, conversation, now_);
-  if (!used.marks_generation())
+  rendered.found_by_opening = !used.marks_generation();
+  if (rendered.found_by_opening)
     rendered.generated = chat::answers_in(rendered.text, used, special_tokens_, conversation, now_);
   return chat::encode_rendered(std::move(rendered), tokenizer);
 }

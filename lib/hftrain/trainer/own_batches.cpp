@@ -73,7 +73,10 @@ class OwnTrainingBatches final : public BatchSource {
     if (position.before > 0 || (position.of_other_batches && position.inside()))
       throw Error(ExitCode::kUsage, "a data loader of one's own goes on with batches of the same size")
           .where("--resume_from_checkpoint")
-          .why("the checkpoint is in the middle of an epoch of batches of another size, or of other ranks")
+          .why(
+              "the checkpoint is in the middle of an epoch of batches of another size or of other ranks, or "
+              "of "
+              "transformers' Trainer, whose batches are not known")
           .hint(
               "the ranks and --per_device_train_batch_size of the run that saved it, or --ignore_data_skip");
     watched_->position = position;

@@ -100,6 +100,10 @@ void Trainer::resume_data(const Json& saved) {
   state_.position.of_other_batches =
       saved.value("samples_per_round", pace.round) != pace.round ||
       saved.value("world_size", communicator_.world_size()) != communicator_.world_size();
+  // Saved with the last update of an epoch, before its end: a loader of the program's own is asked for the next one.
+  if (own_loaders_.train && state_.position.of_other_batches && state_.position.inside() &&
+      state_.epoch == std::floor(state_.epoch))
+    state_.position = {static_cast<int64_t>(state_.epoch)};
   const std::string then = saved.value("stream", ""),
                     now = plan_.data.stream ? plan_.data.stream->identity : "";
   if (then == now) return;
@@ -196,6 +200,8 @@ void Trainer::take_progress_of(const std::string& checkpoint) {
   state_.epoch = saved.epoch;
   state_.position =
       position_in_data(plan_, saved, interchange::ranks_of_trainer(checkpoint), data_pace(), path);
+  // How many batches an epoch of the program's own loader has nobody says there.
+  state_.position.of_other_batches = own_loaders_.train != nullptr;
   state_.epoch_closed = true;
   state_.total_flos = saved.total_flos;
   state_.input_tokens_seen = saved.num_input_tokens_seen;

@@ -147,7 +147,7 @@ fault("every event behind an unfinished line begins with an empty one",
       says=r"and more")
 
 fault("containers of one machine are taken to share memory",
-      "lib/hftrain/machine/identity.cpp", "processes.string() + ' '", "processes.string().substr(0, 0) + ' '",
+      "lib/hftrain/plan/resolve_ranks.cpp", "if (plan.machines == 1 && see_each_other())", "if (plan.machines == 1 && (see_each_other() || !on_gpu(plan)))",
       tests=["runs: machines: two programs of one machine are nodes by their folders"],
       says=r"containers of one machine", seconds=300)
 

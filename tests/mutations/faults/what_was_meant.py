@@ -25,8 +25,13 @@ fault("a token that only the config names is passed over", U, 'if (key != "addit
       tests=[TOKENS], says=r"said_of")
 
 fault("a search that was begun with older names of its flags is another one",
-      "lib/hftrain/search/study.cpp", "named[name_in_space(name)] = value;", "named[name] = value;",
+      "lib/hftrain/search/study.cpp", "const std::string name = name_in_space(written);", "const std::string& name = written;",
       tests=["search: a search whose space was kept by older names of its flags goes on"],
+      says=r"another search|parameters")
+
+fault("a search of a share of warmup that was kept as warmup_steps is another one",
+      "lib/hftrain/search/study.cpp", "match.flag->replaced_by.flag == name)", "match.flag->replaced_by.flag.empty())",
+      tests=["search: a search of a share of warmup that was kept as warmup_steps goes on"],
       says=r"another search|parameters")
 
 fault("a group of flags with a slip in its name is looked for among the flags",
@@ -53,11 +58,6 @@ fault("a choice of a search's space is read without its flag",
       "lib/hftrain/search/specification.cpp", "flag != nullptr ? values_of(*flag, name, values) : values", "flag != nullptr && name.empty() ? values_of(*flag, name, values) : values",
       tests=["search: choices mean what their flag's value means in a file"],
       says=r"choices\(")
-
-fault("a search over shares of warm-up begun before is another one",
-      "lib/hftrain/search/specification.cpp", "!became.kept || flag.slot.type == arguments::Type::kFloat", "!became.kept || flag.slot.type == arguments::Type::kText",
-      tests=["search: a share of warm-up has the name that it had before"],
-      says=r"warmup_steps")
 
 fault("accelerate's own flags take no on and off",
       "lib/hftrain/arguments/command_line.cpp", "if (is_text_of_launchers(flag)) written", "if (is_text_of_launchers(flag) && raw_.size() > 999) written",
