@@ -141,7 +141,7 @@ fault("a data loader of one's own goes on with other batches at another place",
       says=r"ends with 2")
 
 fault("--save_for_trainer beside an optimizer of one's own ends at its first save",
-      "apps/hftrain-worker/program/rank.cpp", "(optimizes || schedules) && parts.plan.saving.for_trainer", "optimizes && schedules && !parts.plan.saving.for_trainer",
+      "apps/hftrain-worker/program/rank.cpp", "if (optimizes && parts.plan.do_train && parts", "if (optimizes && !parts.plan.do_train && parts",
       tests=["runs: programs with a Trainer of their own, built against the installed tree, do what their page says"],
       says=r"ends with [02]")
 

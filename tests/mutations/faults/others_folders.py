@@ -247,7 +247,7 @@ fault("two programs of one machine bind their ranks to the same cores",
       says=r"FAILED|takes", seconds=200)
 
 fault("nodes of one machine leave shared memory for the network",
-      "lib/hftrain/plan/resolve_ranks.cpp", "if (plan.machines == 1) fitting", "if (plan.nodes == 1) fitting",
+      "lib/hftrain/plan/resolve_ranks.cpp", "if (plan.machines == 1 && see", "if (plan.nodes == 1 && see",
       tests=["plan: nodes of one machine share its memory, its cores and its loopback address"],
       says=r'plan\.ranks\.backend == "shm"')
 
