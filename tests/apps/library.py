@@ -167,7 +167,7 @@ def optimizers_are_passed_in_and_saved(library, folder):
     library.start(library.program("signs"), half, *flags, "--resume_from_checkpoint", "true")
     expect(column(half)[-4:] == column(whole)[-4:], "a run that goes on has the state of the optimizer", (column(half), column(whole)))
     text = library.start(library.program("signs"), os.path.join(folder, "trainer"), *flags, "--save_for_trainer", code=2)
-    runs.in_order(text, "the program 'signs' cannot be used", "--save_for_trainer writes AdamW", "try: leave --save_for_trainer out")
+    runs.in_order(text, "the program 'signs' cannot be used", "--save_for_trainer writes the state of AdamW", "try: leave --save_for_trainer out")
 
 
 def what_it_creates_is_used_in_its_stages(library, folder):
