@@ -15,6 +15,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
+#include "launcher/environments/process_environment.h"
 #include "launcher/environments/rank_variables.h"
 #include "launcher/process/child_process.h"
 
@@ -42,18 +43,6 @@ std::optional<StartedProcess> started(const Environment& environment) {
   } catch (const Error&) {
     return std::nullopt;
   }
-}
-
-// Of a process; empty of one that has ended or is another user's.
-Environment environment_at(const fs::path& process) {
-  std::ifstream file(process / "environ", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  std::map<std::string, std::string> variables;
-  for (const std::string& line : split(text, '\0')) {
-    const size_t equals = line.find('=');
-    if (equals != std::string::npos) variables[line.substr(0, equals)] = line.substr(equals + 1);
-  }
-  return Environment(std::move(variables));
 }
 
 std::optional<pid_t> find_first(const std::vector<std::string>& job) {

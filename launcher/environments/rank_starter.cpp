@@ -1,54 +1,42 @@
 #include "launcher/environments/rank_starter.h"
 
-#include <array>
+#include <algorithm>
 #include <fstream>
-#include <iterator>
-#include <optional>
 #include <string_view>
 
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
+#include "launcher/environments/process_environment.h"
 
 namespace hftrain::launcher {
 namespace {
 
-constexpr std::array kRankVariables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",    "PMI_RANK",
-                                       "MV2_COMM_WORLD_RANK",  "SLURM_PROCID", "RANK"};
+using Variables = std::vector<std::pair<std::string, std::string>>;
 constexpr int kMostBetween = 64;
 
-// "NAME=value", as in the environment of a process; empty: it is no rank.
-std::string rank_of(const Environment& environment) {
-  for (const char* name : kRankVariables) {
-    if (const auto value = environment.get(name)) return std::string(name) + '=' + *value;
-  }
-  return "";
+bool has_all(const Environment& environment, const Variables& variables) {
+  return std::ranges::all_of(
+      variables, [&](const auto& variable) { return environment.get(variable.first) == variable.second; });
 }
 
-bool has_variable(const std::string& folder, const std::string& variable) {
-  std::ifstream file(folder + "/environ", std::ios::binary);
-  const std::string all((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return (std::string(1, '\0') + all).find(std::string(1, '\0') + variable + std::string(1, '\0')) !=
-         std::string::npos;
-}
-
-std::optional<int> parent_of(const std::string& folder) {
+// 0: it has none, or is gone.
+int parent_of(const std::string& folder) {
   constexpr std::string_view kParent = "PPid:";
   std::ifstream status(folder + "/status");
   for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(kParent)) return whole_number(trim(line.substr(kParent.size())));
+    if (line.starts_with(kParent)) return whole_number(trim(line.substr(kParent.size()))).value_or(0);
   }
-  return std::nullopt;
+  return 0;
 }
 
 }  // namespace
 
-pid_t starter_of_rank(const Environment& environment, pid_t parent, const std::string& root) {
-  const std::string rank = rank_of(environment);
-  for (int i = 0; i < kMostBetween && !rank.empty(); ++i) {
+pid_t starter_of_rank(const Variables& variables, pid_t parent, const std::string& root) {
+  for (int i = 0; i < kMostBetween && !variables.empty(); ++i) {
     const std::string folder = root + "proc/" + std::to_string(parent);
-    const std::optional<int> above = has_variable(folder, rank) ? parent_of(folder) : std::nullopt;
-    if (!above || *above <= 0) break;
-    parent = *above;
+    const int above = has_all(environment_at(folder), variables) ? parent_of(folder) : 0;
+    if (above == 0) break;
+    parent = above;
   }
   return parent;
 }

@@ -196,19 +196,8 @@ void AdapterWeights::read_whole(const TensorEntry& whole, const TensorEntry& ent
 }
 
 bool AdapterWeights::same(const TensorEntry& one, const TensorEntry& other) const {
-  constexpr uint64_t kNumbers = uint64_t{1} << 20;  // compared at once
-  if (one.shape != other.shape) return false;
-  const auto read = [&](const TensorEntry& entry, const Box& rows) {
-    std::vector<char> bytes(storage::volume(rows) * static_cast<uint64_t>(storage::dtype_bits(entry.dtype)) /
-                            8);
-    weights_.read(entry.name, rows, bytes);
-    return bytes;
-  };
-  const Box whole{std::vector<int64_t>(one.shape.size(), 0), one.shape};
-  const std::vector<Box> groups = storage::row_groups(whole, kNumbers);
-  return std::all_of(groups.begin(), groups.end(), [&](const Box& rows) {
-    return storage::same_numbers(one.dtype, read(one, rows), other.dtype, read(other, rows));
-  });
+  return one.shape == other.shape &&
+         weights_.same_numbers(one, other, {std::vector<int64_t>(one.shape.size(), 0), one.shape});
 }
 
 bool AdapterWeights::same(const TensorEntry& whole, const storage::StoredWeights& base,

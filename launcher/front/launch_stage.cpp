@@ -137,8 +137,8 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   const double begin = monotonic_seconds();
   const launcher::OutputFilter words = shown_words(inputs.parsed, plan);
   if (!words.shows(0, launcher::Stream::kErr))
-    console.line("what rank 0 says of the run is not shown here; it is in " + job.output.folder +
-                 "/0/stderr.log");
+    console.line("what rank 0 says of the run is not shown here; it is in " +
+                 job.output.log_path(0, launcher::Stream::kErr));
   JobConsole shown(console, terminal, plan, words, begin);
   EventLog kept(run_folder(plan.output_dir).events(), launch.attempt);
   kept.begin(plan.ranks.world_size, plan.saving.resume_from);

@@ -87,7 +87,7 @@ std::vector<plan::AgentFacts> assumed_agents(const CommandContext& context, cons
   if (membership.agents == 1) return {};
   return plan::like_this_one(
       facts_of(context, inputs, membership), membership.agents,
-      machine::allowed_cpus(launcher::starter_of_rank(context.environment, ::getppid())));
+      machine::allowed_cpus(launcher::starter_of_rank(membership.variables, ::getppid())));
 }
 
 }  // namespace hftrain::front

@@ -101,12 +101,12 @@ void OutputRouter::drain() {
     notices_("the logs under " + spec_.folder + " are still being written: their ends may be missing");
 }
 
-std::string OutputRouter::folder_of(int rank) const {
-  return spec_.folder + '/' + std::to_string(rank);
+std::string OutputSpec::log_path(int rank, Stream stream) const {
+  return folder + '/' + std::to_string(rank) + (stream == Stream::kOut ? "/stdout.log" : "/stderr.log");
 }
 
-std::string OutputRouter::log_path(int rank, Stream stream) const {
-  return folder_of(rank) + (stream == Stream::kOut ? "/stdout.log" : "/stderr.log");
+std::string OutputRouter::folder_of(int rank) const {
+  return spec_.folder + '/' + std::to_string(rank);
 }
 
 std::string OutputRouter::duplicate_path(Stream stream) const {

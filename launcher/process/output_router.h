@@ -68,6 +68,8 @@ struct OutputSpec {
   std::string machine{};  // stands before ".log" in the names of these two; empty: the first machine
   // The whole lines that a rank says by an event; "" where it says nothing to people. Unset: its log has what it prints alone.
   std::function<std::string(const plan::WorkerEvent&)> words{};
+
+  std::string log_path(int rank, Stream stream) const;
 };
 
 class OutputRouter {
@@ -100,7 +102,7 @@ class OutputRouter {
   // The newest lines of a rank, both streams in order of arrival, oldest first.
   std::vector<std::string> last_lines(int rank) const;
   std::string folder_of(int rank) const;
-  std::string log_path(int rank, Stream stream) const;
+  std::string log_path(int rank, Stream stream) const { return spec_.log_path(rank, stream); }
   std::string duplicate_path(Stream stream) const;
 
  private:

@@ -148,6 +148,14 @@ def its_loaders_give_other_data(library, folder):
         text = library.start(library.program("counting"), half, *flags, "--resume_from_checkpoint", os.path.join(half, "checkpoint-8"),
                              "--per_device_train_batch_size", rows, ranks=ranks, code=2)
         runs.in_order(text, "goes on with batches of the same size", "try: the ranks and --per_device_train_batch_size")
+    # At the end of an epoch there is no place in it to look for.
+    ended = os.path.join(folder, "ended")
+    six = ("--max_steps", 6, "--save_strategy", "steps", "--save_steps", "6", "--resume_from_checkpoint", "true")
+    library.start(library.program("counting"), ended, *flags, *six[:-2])
+    library.start(library.program("counting"), ended, *flags, *six, ranks=1)
+    library.start(library.program("counting"), ended, *flags, *six, "--max_steps", 9, ranks=1)
+    updates = [record["epoch"] for record in runs.records(ended) if "loss" in record]  # of one rank each has two of the six batches
+    expect([round(epoch, 6) for epoch in updates[6:]] == [1.333333, 1.666667, 2.0], "it goes on with the next epoch", updates)
     text = library.start(library.program("counting"), os.path.join(folder, "epochs"), "--num_train_epochs", "1", code=2)
     runs.in_order(text, "the program's data loader cannot be used", "an epoch of it has 6 batches", "--max_steps")
 

@@ -25,12 +25,16 @@ void write_file(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
+std::shared_ptr<const tokenizer::Tokenizer> tokenizer_of_words() {
+  const testing::TemporaryDirectory folder;
+  write_file(folder / "tokenizer.json", kTokenizer);
+  return tokenizer::Tokenizer::load(folder / "tokenizer.json");
+}
+
 }  // namespace
 
 TEST_CASE("a conversation becomes ids and a mask of what the assistant says") {
-  const testing::TemporaryDirectory folder;
-  write_file(folder / "tokenizer.json", kTokenizer);
-  const auto tokenizer = tokenizer::Tokenizer::load(folder / "tokenizer.json");
+  const auto tokenizer = tokenizer_of_words();
   const ChatTemplate marked = ChatTemplate::parse(
       "{% for m in messages %}{{ m.role }}: {% if m.role == 'assistant' %}{% generation %}{{ m.content }}{{ "
       "eos_token }}"
@@ -51,9 +55,7 @@ TEST_CASE("a conversation becomes ids and a mask of what the assistant says") {
 }
 
 TEST_CASE("white space around an answer that nobody marked is not looked for among tokens") {
-  const testing::TemporaryDirectory folder;
-  write_file(folder / "tokenizer.json", kTokenizer);
-  const auto tokenizer = tokenizer::Tokenizer::load(folder / "tokenizer.json");
+  const auto tokenizer = tokenizer_of_words();
   const ChatTemplate unmarked = ChatTemplate::parse(
       "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt "
       "%}assistant:{% endif %}",

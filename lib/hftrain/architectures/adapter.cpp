@@ -79,8 +79,8 @@ constexpr const char* kByMerging =
 // Of embeddings and tied matrices.
 constexpr const char* kByPeft = "peft's merge_and_unload() makes a plain model of it";
 constexpr const char* kByPeftUntied =
-    "peft's merge_and_unload() makes a plain model of it, into a base model whose tie_word_embeddings is "
-    "false";
+    "peft's merge_and_unload(), over a base model whose tie_word_embeddings is false, makes a plain model of "
+    "it";
 
 // Of an adapter's file, or of the flag that asks for one.
 Error cannot(const AdapterSpec& spec, const std::string& what, const std::string& why,

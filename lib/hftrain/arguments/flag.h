@@ -155,13 +155,14 @@ struct Flag {
   std::vector<Choice> choices = {};
   std::span<const Key> keys = {};  // of a mapping; empty: checked elsewhere
   std::vector<std::string_view> aliases = {};
-  char letter = '\0';      // -x
-  bool negatable = false;  // --no_<name> stores false
-  bool path = false;       // a leading ~ is the home folder
-  bool commas = false;     // list elements may be joined by commas or blanks in one text
-  bool any_case = false;   // choices are known in any letter case
-  bool secret = false;     // shown as <NAME>
-  bool pattern = false;    // the name ends in * and stands for every flag with that prefix
+  char letter = '\0';       // -x
+  bool negatable = false;   // --no_<name> stores false
+  bool given_once = false;  // two values of one place are a mistake; of other flags the last counts
+  bool path = false;        // a leading ~ is the home folder
+  bool commas = false;      // list elements may be joined by commas or blanks in one text
+  bool any_case = false;    // choices are known in any letter case
+  bool secret = false;      // shown as <NAME>
+  bool pattern = false;     // the name ends in * and stands for every flag with that prefix
   bool imported =
       false;  // read by import/, which makes ParallelOptions or a note of it; a mapping is kept as written
   bool command_line_only = false;

@@ -14,9 +14,6 @@
 namespace hftrain::arguments {
 namespace {
 
-// Elsewhere the last of a flag counts; of two plug-ins nobody expects one to be dropped.
-constexpr std::string_view kNeverReplaced = "plugin";
-
 using Severity = Diagnostic::Severity;
 
 struct Candidate {
@@ -187,7 +184,7 @@ class Merger {
     for (const Candidate& candidate : candidates) {
       if (candidate.raw->layer != layer) continue;
       if (candidate.old != nullptr && renamed != nullptr) check_names(flag, *renamed, candidate);
-      if (flag.name == kNeverReplaced && named != nullptr && named->value != candidate.value)
+      if (flag.given_once && named != nullptr && named->value != candidate.value)
         conflict(flag, *named, candidate);
       (candidate.old != nullptr ? renamed : named) = &candidate;
     }

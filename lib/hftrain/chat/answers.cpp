@@ -31,8 +31,8 @@ std::string said_by(const Value& message) {
       .why("there is no {% generation %} in it, and " + why)
       .hint(
           "put {% generation %} and {% endgeneration %} around the assistant's words in a copy of the "
-          "template, "
-          "and name it with --chat_template_path");
+          "template, and "
+          "name it with --chat_template_path");
 }
 
 }  // namespace

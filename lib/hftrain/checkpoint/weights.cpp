@@ -21,7 +21,6 @@
 #include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/checkpoint/tensor_bytes.h"
 #include "hftrain/plan/stored_shapes.h"
-#include "hftrain/storage/float_numbers.h"
 #include "hftrain/storage/model_folder.h"
 
 namespace hftrain::checkpoint {
@@ -129,22 +128,9 @@ std::map<std::string, StoredParameter> find_parameters(const ParameterTable& tab
 }
 
 void check_copies(const StoredParameter& parameter, const storage::Box& part, const StoredWeights& weights) {
-  if (parameter.copies.size() < 2) return;
-  constexpr uint64_t kNumbers = uint64_t{1} << 20;  // compared at once
-  const auto read = [&](const TensorEntry& copy, const storage::Box& rows) {
-    std::vector<char> bytes(storage::volume(rows) * static_cast<uint64_t>(storage::dtype_bits(copy.dtype)) /
-                            8);
-    weights.read(copy.name, rows, bytes);
-    return bytes;
-  };
-  const TensorEntry& own = *parameter.copies[0];
-  for (const storage::Box& rows : storage::row_groups(part, kNumbers)) {
-    const std::vector<char> first = read(own, rows);
-    for (size_t i = 1; i < parameter.copies.size(); ++i) {
-      const TensorEntry& other = *parameter.copies[i];
-      if (!storage::same_numbers(own.dtype, first, other.dtype, read(other, rows)))
-        throw tied_but_different(parameter, weights);
-    }
+  for (size_t i = 1; i < parameter.copies.size(); ++i) {
+    if (!weights.same_numbers(*parameter.copies[0], *parameter.copies[i], part))
+      throw tied_but_different(parameter, weights);
   }
 }
 

@@ -304,7 +304,8 @@ class SpaceReader {
     if (!values.is_object() || !values.contains("choices") || !values["choices"].is_array()) return values;
     for (size_t i = 0; i < values["choices"].size(); ++i) {
       const std::string pointer = "/space/" + name + "/choices/" + std::to_string(i);
-      const arguments::PlainParts whole = {plain_.contains(pointer) ? "" : "in quotes"};
+      const arguments::PlainParts whole =
+          plain_.contains(pointer) ? arguments::PlainParts{""} : arguments::PlainParts{};
       const Json meant =
           arguments::meant_in_yaml(flag, written_.at("space").at(name).at("choices").at(i), whole);
       const char* const no = flag.choice("no") != nullptr ? "no" : "false";

@@ -6,6 +6,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/storage/float_numbers.h"
 
 namespace hftrain::storage {
 namespace {
@@ -82,6 +83,19 @@ const SlicedTensor& StoredWeights::at(std::string_view name) const {
 
 void StoredWeights::read(std::string_view name, const Box& wanted, std::span<char> out) const {
   read_box(at(name), wanted, out, folder_);
+}
+
+bool StoredWeights::same_numbers(const TensorEntry& one, const TensorEntry& other, const Box& part) const {
+  constexpr uint64_t kNumbers = uint64_t{1} << 20;  // compared at once
+  const auto bytes_of = [&](const TensorEntry& entry, const Box& rows) {
+    std::vector<char> bytes(volume(rows) * static_cast<uint64_t>(dtype_bits(entry.dtype)) / 8);
+    read(entry.name, rows, bytes);
+    return bytes;
+  };
+  const std::vector<Box> groups = row_groups(part, kNumbers);
+  return std::all_of(groups.begin(), groups.end(), [&](const Box& rows) {
+    return storage::same_numbers(one.dtype, bytes_of(one, rows), other.dtype, bytes_of(other, rows));
+  });
 }
 
 std::vector<std::string> StoredWeights::files() const {

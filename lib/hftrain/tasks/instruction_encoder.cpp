@@ -200,8 +200,8 @@ class InstructionEncoder final : public data::Encoder {
       throw Error(ExitCode::kData, "nothing of a row is marked as the assistant's")
           .why(
               "--assistant_only_loss counts what the chat template marks with {% generation %}, or writes "
-              "behind "
-              "its opening of an answer")
+              "behind its "
+              "opening of an answer")
           .hint("a conversation in which the assistant speaks, or a template that marks what it says");
     for (size_t i = 0; i < counts.size(); ++i) counts[i] = counts[i] != 0 && assistant[i] != 0;
   }

@@ -75,8 +75,8 @@ class OwnTrainingBatches final : public BatchSource {
           .where("--resume_from_checkpoint")
           .why(
               "the checkpoint is in the middle of an epoch of batches of another size or of other ranks, or "
-              "of "
-              "transformers' Trainer, whose batches are not known")
+              "is the "
+              "Trainer's, which does not say which batches it had")
           .hint(
               "the ranks and --per_device_train_batch_size of the run that saved it, or --ignore_data_skip");
     watched_->position = position;

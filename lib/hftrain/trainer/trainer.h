@@ -43,9 +43,9 @@ namespace hftrain::trainer {
 
 struct RunOutcome {
   ExitCode code = ExitCode::kDone;
-  std::string reason;  // "finished", "early stopping", "terminated", …
-  Json stats;          // of this rank, for summary.json
-  StopRequest::Stranger asked_by;
+  std::string reason;              // "finished", "early stopping", "terminated", …
+  Json stats;                      // of this rank, for summary.json
+  StopRequest::Stranger asked_by;  // of a rank that was stopped
 };
 
 // Built and used on the main thread of a worker. The constructor and run() are collective.

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <string>
 
 #include "support/catch.h"
@@ -22,12 +21,12 @@ TEST_CASE("who started a rank is looked for past the scripts that have its rank,
   process(20, 10, "PMIX_RANK=3");
   process(30, 20, "PMIX_RANK=3");
   process(40, 10, "PMIX_RANK=31");
-  const Environment rank(std::map<std::string, std::string>{{"PMIX_RANK", "3"}});
+  const std::vector<std::pair<std::string, std::string>> rank = {{"PMIX_RANK", "3"}};
   const std::string place = root.path() + "/";
   CHECK(starter_of_rank(rank, 30, place) == 10);
   CHECK(starter_of_rank(rank, 40, place) == 40);
   CHECK(starter_of_rank(rank, 50, place) == 50);  // nothing is known of it
-  CHECK(starter_of_rank(Environment(), 30, place) == 30);
+  CHECK(starter_of_rank({}, 30, place) == 30);
 }
 
 }  // namespace hftrain::launcher

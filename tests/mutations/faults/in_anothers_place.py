@@ -146,6 +146,6 @@ fault("--save_for_trainer beside an optimizer of one's own ends at its first sav
       says=r"ends with [02]")
 
 fault("a second plug-in takes the place of the first without a word",
-      "lib/hftrain/arguments/merge.cpp", "flag.name == kNeverReplaced && named", "flag.name == kNeverReplaced && renamed",
+      "lib/hftrain/arguments/merge.cpp", "flag.given_once && named", "flag.given_once && renamed",
       tests=["arguments: a second plug-in does not take the place of the first"],
       says=r"say two different things")

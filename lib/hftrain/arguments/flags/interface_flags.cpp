@@ -64,6 +64,7 @@ std::vector<Flag> interface_flags() {
        .help = "Shared library that adds callbacks, reporters, a loss, a task or a family of models.",
        .note = "Built with hftrain/plugin/plugin.h of this installation; what it registers is used. "
                "docs/plugins.md has the whole.",
+       .given_once = true,
        .path = true,
        .empty_is_unset = true,
        .ours = true},
