@@ -251,7 +251,7 @@ TEST_CASE("instruction data: a template that does not tell where an answer stand
                        {turns("<think>{{ m['content'] }}") + "{% if add_generation_prompt %}aloud{% endif %}",
                         "its opening of an answer is not what it writes before this one"},
                        {turns("{{ m['content'] }}"), "it writes nothing behind this answer"},
-                       {turns("{% if loop.last %}<think>{% endif %}{{ m['content'] }}"),
+                       {turns("{% if loop.last %}<think>{% endif %}{{ m['content'] + '.' }}"),
                         "it writes this answer otherwise once more follows"}};
   for (const Bad& bad : cases) {
     INFO(bad.text);

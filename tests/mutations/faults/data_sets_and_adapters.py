@@ -348,7 +348,7 @@ fault("a second name of a tied matrix makes another run",
 fault("the merge of an adapter that cannot be opened is told to open it",
       "launcher/front/merge_by_table.cpp", "                       kMergeUntied);", "                       kMergeByConfig);",
       tests=["runs: adapters: grown embeddings are merged and half a tied matrix is not"],
-      says=r"tie_word_embeddings")
+      says=r"what may be done")
 
 fault("peft is told a module within another one",
       "lib/hftrain/architectures/adapter_config.cpp", "return none_within_another(table, names);", "return names.empty() ? none_within_another(table, names) : names;",
@@ -359,3 +359,8 @@ fault("a temperature is refused where nothing is drawn",
       "lib/hftrain/generation/generation_config_json.cpp", "if (!samples && found->is_number() && std::ranges::count(kOfSampling, key.setting.name) > 0) continue;", "if (samples && found->is_number() && std::ranges::count(kOfSampling, key.setting.name) > 0) continue;",
       tests=["generation: mistakes in a generation config are told together"],
       says=r"temperature.*top_k")
+
+fault("embeddings that peft saves beside an adapter are dropped",
+      "lib/hftrain/checkpoint/weights.cpp", "check_frozen(unnamed, weights, strategy, kSavedBeside);", "check_frozen({}, weights, strategy, kSavedBeside);",
+      tests=["checkpoint: an adapter's file of before has a tied matrix once, and nothing that its config names is left out"],
+      says=r"saved it beside")

@@ -149,3 +149,8 @@ fault("a second plug-in takes the place of the first without a word",
       "lib/hftrain/arguments/merge.cpp", "flag.given_once && named", "flag.given_once && renamed",
       tests=["arguments: a second plug-in does not take the place of the first"],
       says=r"say two different things")
+
+fault("at the end of an epoch a program's loader is asked for a place within it",
+      "lib/hftrain/trainer/resuming.cpp", "state_.epoch == std::floor(state_.epoch))", "state_.epoch < std::floor(state_.epoch))",
+      tests=["runs: programs with a Trainer of their own, built against the installed tree, do what their page says"],
+      says=r"ends with 0")

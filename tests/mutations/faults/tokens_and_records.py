@@ -46,4 +46,9 @@ fault("an answer's opening counts as the assistant's where a template has no mar
 fault("an answer that is written otherwise once more follows is taken for another",
       "lib/hftrain/chat/answers.cpp", "if (!text.starts_with(answered))", "if (answered.empty())",
       tests=["tasks: instruction data: a template that does not tell where an answer stands is refused"],
-      says=r"it writes this answer otherwise once more follows")
+      says=r"loop\.last")
+
+fault("an answer whose end no token holds goes on to the end of the conversation",
+      "lib/hftrain/chat/conversation.cpp", "if (rendered.found_by_opening) {", "if (rendered.found_by_opening && range.begin < 0) {",
+      tests=["chat: white space around an answer that nobody marked is not looked for among tokens"],
+      says=r"made\.assistant")
