@@ -86,6 +86,13 @@ struct Case {
   std::vector<AgentFacts> agents;
 };
 
+// A model with an encoder and a decoder, of width 8.
+inline std::shared_ptr<const architectures::Architecture> two_stacks(const std::string& family,
+                                                                     const std::string& more) {
+  return architectures::Architecture::from_scratch(family, "d_model=8,vocab_size=100," + more,
+                                                   architectures::Head::kSeq2SeqLm);
+}
+
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }

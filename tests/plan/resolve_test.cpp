@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <fstream>
 
-#include "hftrain/plan/rank_memory.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "resolve_case.h"
 #include "support/catch.h"
-#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::plan {
@@ -533,12 +531,6 @@ TEST_CASE("the config gets the tokenizer's special ids, the dtype and use_cache"
   CHECK(config["dtype"] == "float32");
 }
 
-std::shared_ptr<const architectures::Architecture> two_stacks(const std::string& family,
-                                                              const std::string& more) {
-  return architectures::Architecture::from_scratch(family, "d_model=8,vocab_size=100," + more,
-                                                   architectures::Head::kSeq2SeqLm);
-}
-
 TEST_CASE("beside hf_compat it is told that samples which fill up last batches are not counted twice") {
   const auto told = [](const std::vector<std::string>& more, const char* ranks) {
     std::vector<std::string> words = {"--task",     "summarization", "--nproc_per_node",  ranks,
@@ -569,120 +561,6 @@ TEST_CASE("a decoder without a token to begin with is refused") {
   }
 }
 
-TEST_CASE("the memory of an encoder and a decoder counts the blocks of both") {
-  const auto activations = [](const std::string& more, std::vector<std::string> flags = {}) {
-    Case run(std::move(flags));
-    run.model.architecture = two_stacks("bart",
-                                        "max_position_embeddings=64,encoder_attention_heads=2,"
-                                        "decoder_attention_heads=2,encoder_ffn_dim=16,decoder_ffn_dim=16," +
-                                            more);
-    return run.plan().memory_per_rank.activations;
-  };
-  const int64_t one = activations("encoder_layers=1,decoder_layers=1");
-  const int64_t encoder = activations("encoder_layers=2,decoder_layers=1") - one;
-  const int64_t decoder = activations("encoder_layers=1,decoder_layers=2") - one;
-  CHECK(encoder == 8 * 64 * (8 * 8 + 2 * 16 + 2 * 8) * 4);
-  CHECK(decoder == encoder + 8 * 64 * (4 * 8 + 8 + 2 * 8) * 4);
-  CHECK(activations("encoder_layers=9,decoder_layers=9", {"--gradient_checkpointing"}) <
-        activations("encoder_layers=9,decoder_layers=9"));
-}
-
-TEST_CASE(
-    "what attention keeps in float32 where bfloat16 is widened counts, and the weights of the form that has "
-    "them") {
-  const auto of_dropout = [](const std::string& dropout) {
-    return architectures::Architecture::from_scratch(
-        "gpt2", "n_layer=2,n_embd=8,n_head=2,vocab_size=100,n_positions=64,attn_pdrop=" + dropout);
-  };
-  const auto activations = [&](const std::string& dropout, bool widens, std::vector<std::string> flags) {
-    Case run(std::move(flags));
-    run.model.architecture = of_dropout(dropout);
-    run.topology.host.widens_bfloat16 = widens;
-    return run.plan().memory_per_rank.activations;
-  };
-  const auto more = [&](const std::string& dropout) {
-    return activations(dropout, true, {"--bf16"}) - activations(dropout, false, {"--bf16"});
-  };
-  constexpr int64_t kTokens = 8 * 64, kBlocks = 2 + 1;  // one more for the gradients
-  CHECK(more("0.0") == kBlocks * kTokens * 8 * 4);
-  CHECK(activations("0.0", true, {}) == activations("0.0", false, {}));
-  // The form that has the weights computes in float32 on every processor.
-  CHECK(more("0.1") == 0);
-  CHECK(activations("0.1", false, {"--bf16"}) - activations("0.0", false, {"--bf16"}) ==
-        kBlocks * kTokens * (3 * 8 * 2 + 3 * 2 * 64 * 4));
-  Case several({"--bf16"});
-  several.model.architecture = of_dropout("0.0");
-  several.agents = like_this_one({.topology = several.topology, .cores = {0, 1}}, 2);
-  const int64_t narrow = several.plan().memory_per_rank.activations;
-  several.agents[1].topology.host.widens_bfloat16 = true;  // of one machine of two
-  CHECK(several.plan().memory_per_rank.activations > narrow);
-}
-
-TEST_CASE("weights that attention drops out are in the plan where they are kept: in training on a CPU") {
-  const auto memory = [](const std::string& dropout, int gpus) {
-    Case run({"--do_train", "--do_eval"}, machine(gpus));
-    run.model.architecture = architectures::Architecture::from_scratch(
-        "gpt2", "n_layer=2,n_embd=8,n_head=2,vocab_size=100,n_positions=64,attn_pdrop=" + dropout);
-    run.data.validation = SplitFacts{.cache_path = "v", .samples = 8, .tokens = 8 * 64, .exact = true};
-    return run.plan().memory_per_rank;
-  };
-  CHECK(memory("0.1", 0).activations > memory("0.0", 0).activations);
-  CHECK(memory("0.1", 0).evaluation == memory("0.0", 0).evaluation);
-  CHECK(memory("0.1", 1).activations == memory("0.0", 1).activations);
-}
-
-TEST_CASE("the memory of training has room for the gradients of the largest block, while backward is in it") {
-  const auto activations = [](const std::string& encoder, const std::string& decoder) {
-    Case run;
-    run.model.architecture = two_stacks(
-        "bart",
-        "max_position_embeddings=64,encoder_attention_heads=2,decoder_attention_heads=2,encoder_layers=1,"
-        "decoder_layers=1,encoder_ffn_dim=" +
-            encoder + ",decoder_ffn_dim=" + decoder);
-    return run.plan().memory_per_rank.activations;
-  };
-  const int64_t more = int64_t{8} * 64 * (2 * 16) * 4;  // of a block whose inner layer is wider by 16
-  CHECK(activations("16", "32") - activations("16", "16") == 2 * more);
-  CHECK(activations("32", "64") - activations("16", "64") == more);  // the decoder's block is the larger one
-}
-
-TEST_CASE("state bytes are exact: parameters, gradients and two moments") {
-  const RunPlan plan = Case().plan();
-  const int64_t count = plan.model.parameters;
-  CHECK(plan.memory_per_rank.parameters == 4 * count);
-  CHECK(plan.memory_per_rank.gradients == 4 * count);
-  CHECK(plan.memory_per_rank.optimizer == 8 * count);
-  CHECK(plan.memory_per_rank.buffers == 0);
-  CHECK(plan.memory_per_rank.activations > 8 * 64 * 100 * 4);  // more than the logits
-  const RunPlan half = Case({"--bf16"}).plan();
-  CHECK(half.memory_per_rank.optimizer == 8 * count);
-  CHECK(half.memory_per_rank.buffers == 2 * count);
-  CHECK(half.memory_per_rank.activations < plan.memory_per_rank.activations);
-  CHECK(Case({"--gradient_checkpointing"}).plan().memory_per_rank.activations <
-        plan.memory_per_rank.activations);
-  CHECK(Case({"--do_eval"}).plan().memory_per_rank.optimizer == 0);
-}
-
-TEST_CASE("logits of a large vocabulary are there chunk by chunk, in training and in evaluation") {
-  constexpr int64_t kVocabulary = 50'257, kRow = kVocabulary * 4, kChunk = 256;
-  const auto memory = [](std::vector<std::string> flags) {
-    flags.insert(flags.end(), {"--do_train", "--do_eval"});
-    Case run(std::move(flags));
-    run.data.validation = SplitFacts{.cache_path = "v", .samples = 99, .tokens = 99 * 64, .exact = true};
-    run.model.architecture = architectures::Architecture::from_scratch(
-        "gpt2", "vocab_size=50257,n_embd=2,n_head=1,n_layer=1,n_positions=64");
-    return run.plan().memory_per_rank;
-  };
-  const MemoryPlan small = memory({}), whole = memory({"--use_liger_kernel", "false"}),
-                   large =
-                       memory({"--per_device_train_batch_size", "64", "--per_device_eval_batch_size", "64"});
-  CHECK(small.activations > kChunk * kRow);
-  CHECK(large.activations < 2 * kChunk * kRow);  // 4096 tokens
-  CHECK(large.evaluation < 2 * kChunk * kRow);
-  CHECK(whole.activations > 512 * 2 * kRow);  // and their softmax
-  CHECK(whole.evaluation > 512 * 2 * kRow);
-}
-
 TEST_CASE("optimizer state is counted by optimizer and options") {
   const auto bytes = [](std::vector<std::string> flags) {
     return Case(std::move(flags)).plan().memory_per_rank.optimizer;
@@ -706,67 +584,6 @@ TEST_CASE("adafactor keeps a row and a column of a matrix") {
   const int64_t block = 4 * 8 + (8 + 24) + 24 + (8 + 8) + 8 + (8 + 32) + 32 + (32 + 8) + 8;
   const int64_t numbers = (100 + 8) + (64 + 8) + 2 * block + 2 * 8;
   CHECK(Case({"--optim", "adafactor"}).plan().memory_per_rank.optimizer == 4 * numbers);
-}
-
-TEST_CASE("what certainly does not fit in memory is refused with the code of that memory") {
-  Case host({"--nproc_per_node", "2"});
-  host.topology.host.memory_limit_bytes = 30000;
-  CHECK(host.error().code() == ExitCode::kHostMemory);
-  Case device({}, machine(1));
-  device.topology.visible.devices[0].device.total_bytes = 10000;
-  CHECK(device.error().code() == ExitCode::kDeviceMemory);
-}
-
-TEST_CASE("an estimate beyond the free memory is a warning only") {
-  Case tight;
-  tight.topology.host.available_bytes = 1000;
-  CHECK(contains(tight.notes(), "is expected to need"));
-  CHECK_FALSE(contains(tight.notes(), "fewer ranks"));  // it is alone
-  CHECK_FALSE(contains(Case().notes(), "is expected to need"));
-}
-
-TEST_CASE("what a rank takes of host memory beside its tensors is expected, too") {
-  Case run({"--nproc_per_node", "2"});
-  const int64_t tensors = run.plan().memory_per_rank.total;
-  run.topology.host.available_bytes = 2 * (kWorkingProgramBytes + tensors);
-  CHECK_FALSE(contains(run.notes(), "expected to need"));
-  --run.topology.host.available_bytes;
-  CHECK(contains(run.notes(), "a rank is expected to need"));
-  Case gpus({}, machine(2));
-  gpus.topology.host.available_bytes = 2 * kWorkingProgramBytes;
-  CHECK_FALSE(contains(gpus.notes(), "expected to need"));
-  --gpus.topology.host.available_bytes;
-  CHECK(contains(gpus.notes(), "the ranks of a machine are expected to need"));
-}
-
-TEST_CASE("disk need counts the kept checkpoints, the one in flight and the final model") {
-  const RunPlan plan = Case({"--save_total_limit", "2", "--save_steps", "10"}).plan();
-  const int64_t weights = 4 * plan.model.parameters, checkpoint = 3 * weights;
-  CHECK(plan.disk.checkpoint_bytes == checkpoint);
-  CHECK(plan.disk.checkpoints_kept == 3);
-  CHECK(plan.disk.needed_bytes == 3 * checkpoint + weights);
-  const RunPlan all = Case({"--save_steps", "100"}).plan();
-  CHECK(all.disk.checkpoints_kept == -1);
-  CHECK(all.steps.max_steps == 375);
-  CHECK(all.disk.needed_bytes == 4 * checkpoint + weights);
-  const RunPlan last = Case({"--save_steps", "0"}).plan();  // which the last update's alone is
-  CHECK(last.saving.interval.recorded_steps() == 0);
-  CHECK(last.disk.needed_bytes == checkpoint + weights);
-  CHECK(Case({"--save_only_model"}).plan().disk.checkpoint_bytes == weights);
-  CHECK(Case({"--save_for_trainer"}).plan().disk.checkpoint_bytes == 5 * weights);
-  CHECK(Case({"--save_strategy", "no"}).plan().disk.needed_bytes == weights);
-  CHECK(Case({"--save_total_limit", "0"}).plan().saving.total_limit == std::nullopt);
-}
-
-TEST_CASE("a disk without room for one checkpoint is refused, for all of them it is a warning") {
-  const Case run({"--save_steps", "1"});
-  ResolveInput input = run.input();
-  input.free_bytes = 10;
-  CHECK_REFUSED(resolve(input), "not one checkpoint fits on the disk");
-  input.free_bytes = static_cast<uint64_t>(2 * run.plan().disk.checkpoint_bytes);
-  std::string text;
-  for (const Diagnostic& note : plan_notes(input, resolve(input))) text += note.render();
-  CHECK(contains(text, "the checkpoints need"));
 }
 
 TEST_CASE("log levels are words of the logger, and passive asks the environment") {

@@ -61,7 +61,7 @@ fault("--use_fsdp false leaves the environment's FSDP on",
       says=r"use_fsdp")
 
 fault("the folder that state is offloaded to may be a file",
-      "lib/hftrain/plan/budget.cpp", "if (state.disk.folder_error != 0) {", "if (state.disk.folder_error < 0) {",
+      "lib/hftrain/plan/nvme_check.cpp", "if (state.disk.folder_error != 0) {", "if (state.disk.folder_error < 0) {",
       tests=["plan: offloaded state must fit on the disks of its folders, two folders on one disk together"],
       says=r"no offloaded state can be kept there")
 

@@ -47,7 +47,7 @@ fault("layers with a window get the mask of layers without one",
       says=r"equal\(first")
 
 fault("the mask that a decoder's blocks share is in no plan",
-      "lib/hftrain/plan/budget.cpp", "+ mask_bytes(architecture, plan, input) +", "+ 0 * mask_bytes(architecture, plan, input) +",
+      "lib/hftrain/plan/activation_memory.cpp", "+ mask_bytes(architecture, plan, input) +", "+ 0 * mask_bytes(architecture, plan, input) +",
       tests=["plan: a mask that the blocks of a decoder share counts once on a GPU, and for each window"],
       says=r"64 \* 64 \* 2")
 
@@ -63,6 +63,6 @@ fault("a label beyond the outputs is left to a device's kernel",
       says=r"label 3 is out of range")
 
 fault("keys that are repeated beside a window's mask are not counted",
-      "lib/hftrain/plan/budget.cpp", "return block.repeated * cut / static_cast<int64_t>(windows.size());", "return cut * 0;",
+      "lib/hftrain/plan/activation_memory.cpp", "return block.repeated * cut / static_cast<int64_t>(windows.size());", "return cut * 0;",
       tests=["plan: keys that are repeated beside the mask of a window count for the blocks that have one"],
       says=r"of_window")

@@ -1,13 +1,13 @@
 # What a plan left out that its run does, and places that were counted or named wrongly.
 
 fault("parameters and the optimizer on one disk are each measured against all of it",
-      "lib/hftrain/plan/budget.cpp", "return other.disk.file_system == disk->file_system &&",
+      "lib/hftrain/plan/nvme_check.cpp", "return other.disk.file_system == disk->file_system &&",
       "return other.disk.file_system == disk->file_system && other.folders.empty();",
       tests=["plan: offloaded state must fit on the disks of its folders, two folders on one disk together"],
       says=r"all - 1")
 
 fault("parameters and the optimizer on two disks are measured against one",
-      "lib/hftrain/plan/budget.cpp", "return other.disk.file_system == disk->file_system &&",
+      "lib/hftrain/plan/nvme_check.cpp", "return other.disk.file_system == disk->file_system &&",
       "return (other.disk.free_bytes <= disk->free_bytes || other.disk.free_bytes > disk->free_bytes) &&",
       tests=["plan: offloaded state must fit on the disks of its folders, two folders on one disk together"],
       says=r"\{2, optimizer\}\)\.empty\(\)")
@@ -89,7 +89,7 @@ fault("what is moved aside is told by a flag that nobody gave, or by none",
       says=r"train_dir")
 
 fault("a folder that nothing is offloaded to is named among those with too little room",
-      "lib/hftrain/plan/budget.cpp", " || bytes_of_rank == 0) return;", ") return;",
+      "lib/hftrain/plan/nvme_check.cpp", " || bytes_of_rank == 0) return;", ") return;",
       tests=["plan: a folder that nothing is offloaded to is not among those that have too little room"],
       says=r"/states")
 

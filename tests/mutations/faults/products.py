@@ -32,22 +32,22 @@ fault("attention of bfloat16 that is widened keeps its operands in float32",
       says=r"kept->bytes\(\) < ")
 
 fault("what attention keeps in float32 of bfloat16 is in no plan",
-      "lib/hftrain/plan/budget.cpp", "(cpu ? widened_bytes(block, own.all, input.all, item, wide) : 0)", "(cpu && item == 0 ? widened_bytes(block, own.all, input.all, item, wide) : 0)",
+      "lib/hftrain/plan/activation_memory.cpp", "(cpu ? widened_bytes(block, own.all, input.all, item, wide) : 0)", "(cpu && item == 0 ? widened_bytes(block, own.all, input.all, item, wide) : 0)",
       tests=["plan: what attention keeps in float32 where bfloat16 is widened counts, and the weights of the form that has them"],
       says=r'more\("0.0"\)')
 
 fault("of an encoder's tokens the plan expects keys and values in bfloat16 where a decoder's attention has them in float32",
-      "lib/hftrain/plan/budget.cpp", "(block.cross > 0 ? input * block.encoded * more : 0)", "(block.cross < 0 ? input * block.encoded * more : 0)",
+      "lib/hftrain/plan/activation_memory.cpp", "(block.cross > 0 ? input * block.encoded * more : 0)", "(block.cross < 0 ? input * block.encoded * more : 0)",
       tests=["models: a decoder's block keeps of bfloat16 what the plan expects, of an encoder's tokens too"],
       says=r"planned_many - planned_few")
 
 fault("weights that attention drops out are planned in bfloat16",
-      "lib/hftrain/plan/budget.cpp", "weight = cpu ? kFullPrecision : item;", "weight = wide ? kFullPrecision : item;",
+      "lib/hftrain/plan/activation_memory.cpp", "weight = cpu ? kFullPrecision : item;", "weight = wide ? kFullPrecision : item;",
       tests=["plan: what attention keeps in float32 where bfloat16 is widened counts, and the weights of the form that has them"],
       says=r'activations\("0.1", false')
 
 fault("weights that attention drops out are planned on a GPU, whose kernels do not keep them",
-      "lib/hftrain/plan/budget.cpp", "if (cpu && block.dropped > 0)", "if (block.dropped > 0)",
+      "lib/hftrain/plan/activation_memory.cpp", "if (cpu && block.dropped > 0)", "if (block.dropped > 0)",
       tests=["plan: weights that attention drops out are in the plan where they are kept: in training on a CPU"],
       says=r'memory\("0.1", 1\)')
 
