@@ -128,7 +128,6 @@ class Trainer {
   // Before anybody looks at the state: waits for the last update where the device is behind.
   void settle_update();
   void guard_against_divergence(const UpdateResult& result, const Untold& update);
-  static std::vector<int64_t> samples_of(const std::vector<LoadedBatch>& group);
   std::string samples_text(const std::vector<int64_t>& samples);
 
   // Headers, and where this rank computes.

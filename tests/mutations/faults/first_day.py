@@ -144,7 +144,7 @@ fault("--log_level_replica changes nothing",
       says=r"FAILED: ")
 
 fault("the live line lacks tokens a second",
-      "lib/hftrain/trainer/training.cpp", 'if (const std::optional<double> rate = throughput_.tokens_per_second()) facts["tokens_per_second"] = *rate;', "",
+      "lib/hftrain/trainer/logging.cpp", 'if (const std::optional<double> rate = throughput_.tokens_per_second()) facts["tokens_per_second"] = *rate;', "",
       tests=["runs: a run says: the live line has speed and memory"],
       says=r"the live line has tokens/s")
 

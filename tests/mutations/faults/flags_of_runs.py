@@ -5,7 +5,7 @@ fault("lines that standard output repeats are those of the errors",
       tests=["runs: flags of runs: output of ranks goes where it is sent"], says=r"FAILED: duplicate_stdout_filters")
 
 fault("tokens are averaged over all ranks whatever is asked",
-      "lib/hftrain/trainer/training.cpp", "const bool average = plan_.batch.average_tokens_across_devices;", "const bool average = true;",
+      "lib/hftrain/trainer/stepping.cpp", "const bool average = plan_.batch.average_tokens_across_devices;", "const bool average = true;",
       tests=["runs: flags of runs: tokens of ranks are averaged as asked"], says=r"FAILED: the mean of means")
 
 fault("machines are tried before a start that asks for none",
@@ -71,7 +71,7 @@ fault("files say what YAML 1.1 reads as another number",
       says=r"to_yaml_of_file")
 
 fault("ranks that share a generator take every permutation of it",
-      "lib/hftrain/trainer/training.cpp", "constexpr int64_t kOfPass = 2;", "constexpr int64_t kOfPass = 1;",
+      "lib/hftrain/trainer/training_data.cpp", "constexpr int64_t kOfPass = 2;", "constexpr int64_t kOfPass = 1;",
       tests=["parity: two ranks over three epochs take the order that the Trainer draws"],
       says=r"worst relative difference")
 
@@ -92,7 +92,7 @@ fault("a reducer without a logger stumbles over other unused parameters than bef
       says=r"SIGSEGV|signal 11|139|crash")
 
 fault("callbacks get records without their epoch",
-      "lib/hftrain/trainer/training.cpp", '  metrics["epoch"] = state_.epoch;\n', "",
+      "lib/hftrain/trainer/logging.cpp", '  metrics["epoch"] = state_.epoch;\n', "",
       tests=["trainer: a callback hears every event in the order of the Trainer"],
       says=r"without epoch")
 

@@ -69,7 +69,7 @@ fault("a card names no data sets of the Hub",
       says=r"datasets:")
 
 fault("a record behind an evaluation has the rate of an update that does not come",
-      "lib/hftrain/trainer/training.cpp", "habits.logs_next_rate() ? schedule_->rate()", "habits.logs_next_rate() || schedule_->watches_metric() ? schedule_->rate()",
+      "lib/hftrain/trainer/logging.cpp", "habits.logs_next_rate() ? schedule_->rate()", "habits.logs_next_rate() || schedule_->watches_metric() ? schedule_->rate()",
       tests=["runs: loop options: a record behind an evaluation has the rate that was used"],
       says=r"the last evaluation lowered the rate")
 

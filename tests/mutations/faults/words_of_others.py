@@ -76,7 +76,7 @@ fault("a best model that is found behind its save is not recorded",
       says=r"the best one and the newest are kept")
 
 fault("the work of an update depends on which tokens are counted",
-      "lib/hftrain/trainer/training.cpp", "static_cast<double>(all.main_inputs)", "static_cast<double>(all.input_tokens)",
+      "lib/hftrain/trainer/stepping.cpp", "static_cast<double>(all.main_inputs)", "static_cast<double>(all.input_tokens)",
       tests=["runs: text classification: padding is work and no token that was seen"],
       says=r"the same work")
 
