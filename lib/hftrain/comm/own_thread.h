@@ -12,6 +12,10 @@
 
 namespace hftrain::comm {
 
+// How long a watch waits for an answer, of which a sound store on a busy machine needs little: no operation is looked at
+// meanwhile.
+inline constexpr std::chrono::milliseconds kWatchWaits{200};
+
 // Begins `call` on a thread of its own, which is left behind where it does not return: it owns all that it touches. That goes
 // before the answer is there, so that a thread which has answered is never the last to let go of a store. The future does not
 // wait when it goes. std::system_error where there is no thread to be had.

@@ -112,12 +112,12 @@ fault("what a test forks may outlive it",
       says=r"poll\(&closed")
 
 fault("survivors on GPUs do not look whether another rank has given up",
-      "lib/hftrain/comm/communicator.cpp", "return store->check({kGivenUpKey});", "return false;",
+      "lib/hftrain/comm/failure.cpp", "return store->check({kGivenUpKey});", "return false;",
       tests=["comm: a survivor that waits for a survivor is not named with the rank that is gone"],
       says=r"no word from ranks? 1|nothing")
 
 fault("a store that is gone is asked again and again",
-      "lib/hftrain/comm/communicator.cpp", "    given_up_->store_gone = true;\n", "",
+      "lib/hftrain/comm/failure.cpp", "    given_up_->store_gone = true;\n", "",
       tests=["comm: a store that is gone is asked once whether another rank has given up"],
       says=r"questions == 1")
 
@@ -132,12 +132,12 @@ fault("every operation on a device asks the store",
       says=r"steady_clock", also=[("lib/hftrain/comm/work_watch.cpp", "    watched_.pop_front();\n    asked_ = Clock::now();\n", "    watched_.pop_front();\n")])
 
 fault("a rank that waits in vain in another group is named as gone",
-      "lib/hftrain/comm/communicator.cpp", 'missing_at(given_up_->store, "failed",', 'missing_at(given_up_->store, "failed/" + name_,',
+      "lib/hftrain/comm/failure.cpp", 'missing_at(given_up_->store, "failed",', 'missing_at(given_up_->store, "failed/" + name_,',
       tests=["comm: a survivor that waits for a survivor is not named with the rank that is gone"],
       says=r"all ranks are alive")
 
 fault("a watch waits for a store that is frozen",
-      "lib/hftrain/comm/communicator.cpp", "    if (question_.wait_for(kWatchWaits) != std::future_status::ready) return false;\n", "",
+      "lib/hftrain/comm/failure.cpp", "    if (question_.wait_for(kWatchWaits) != std::future_status::ready) return false;\n", "",
       tests=["comm: a rank 0 that is frozen with its store holds no watch"],
       says=r"signal == 0")
 
@@ -147,7 +147,7 @@ fault("a thread that has answered may be the last to let go of a store",
       says=r"was_gone")
 
 fault("a watch that gets no thread to ask the store on ends the process",
-      "lib/hftrain/comm/communicator.cpp", "    return false;  // no thread can be had now: it is asked again\n", "    throw;\n",
+      "lib/hftrain/comm/failure.cpp", "    return false;  // no thread can be had now: it is asked again\n", "    throw;\n",
       tests=["comm: a watch that gets no thread to ask the store on goes on without"],
       says=r"signal == 0|SIGABRT")
 

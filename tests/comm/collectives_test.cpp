@@ -1,5 +1,4 @@
-#include "hftrain/comm/communicator.h"
-
+// Communicator: what each backend makes of collective operations, and what they cost.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
@@ -12,6 +11,7 @@
 
 #include "comm/rank_processes.h"
 #include "comm/socket_bytes.h"
+#include "hftrain/comm/communicator.h"
 #include "support/catch.h"
 #include "support/refusal.h"
 
@@ -291,18 +291,6 @@ const RankBody kSockets("sockets", [](const Rank& rank) {
   check("gather", [&] { communicator->gather(whole, part, 0); });
 });
 
-const RankBody kPlans("plans", [](const Rank& rank) {
-  const auto communicator = rank.connect();
-  comm::agree_on_plan(*communicator, "0123abcd");
-  try {
-    comm::agree_on_plan(*communicator, rank.rank() == 1 ? "ffff" : "0123abcd");
-    FAIL("nothing was thrown");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::kEnvironment);
-    CHECK(std::string(error.what()) == "rank 1 read another plan than rank 0");
-  }
-});
-
 }  // namespace
 
 TEST_CASE("a world of one keeps the contract of the collectives") {
@@ -334,10 +322,6 @@ TEST_CASE("the bytes a rank sends are those of ring algorithms", "[process]") {
   require_success(testing::run_ranks("traffic", 3));
 }
 
-TEST_CASE("a rank with another plan is named before training starts", "[process]") {
-  require_success(testing::run_ranks("plans", 3));
-}
-
 TEST_CASE("tensors that do not fit a collective are refused before anything is sent") {
   const auto communicator = comm::make_communicator({}, comm::builtin_backends());
   CHECK_REFUSED(communicator->all_gather(at::zeros({4}), at::zeros({3})), "tensors that do not match");
@@ -347,9 +331,4 @@ TEST_CASE("tensors that do not fit a collective are refused before anything is s
   CHECK_REFUSED(communicator->all_gather_async(std::vector{at::zeros({4})}, {}), "lists of different length");
   CHECK_REFUSED(communicator->all_to_all(at::zeros({4}), at::zeros({3})),
                 "an all-to-all got tensors that do not match");
-}
-
-TEST_CASE("a backend of unknown name is refused") {
-  CHECK_REFUSED(comm::make_communicator({.world_size = 2, .backend = "pigeons"}, comm::builtin_backends()),
-                "no communication backend of the name pigeons");
 }
