@@ -54,10 +54,6 @@ struct Joined {
 // the job's secret kEnvironment, and kUsage where agent 0 has none.
 Joined join_leader(MeetingSpec spec, StopSignals& signals, const NoticeSink& notice);
 
-// Where agent 0 listens for the others: with a secret everywhere, which is none of these, else at the job's own interface, of
-// which a machine without a network has none.
-std::vector<std::string> meeting_addresses(const Membership& membership, bool has_secret);
-
 // What an Error(kTerminatedUnsaved) says of a stop signal before training.
 Error stopped_early(int signal, const std::string& during);
 

@@ -9,6 +9,7 @@
 #include "hftrain/base/hash.h"
 #include "hftrain/machine/cpu_map.h"
 #include "launcher/control/job_secret.h"
+#include "launcher/control/leader_place.h"
 #include "launcher/control/own_machine.h"
 #include "launcher/control/preflight.h"
 #include "launcher/environments/rank_starter.h"

@@ -111,7 +111,7 @@ fault("small commands do not know --help-all",
       says=r"--help-all")
 
 fault("agent 0 listens where it is looked for, whatever --local_addr says",
-      "launcher/control/meeting.cpp", "if (!membership.local_address.empty()) return", 'if (membership.local_address == "nowhere") return',
+      "launcher/control/leader_place.cpp", "if (!membership.local_address.empty()) return", 'if (membership.local_address == "nowhere") return',
       tests=["runs: machines: a machine is reached by its local address"],
       says=r"FAILED: --local_addr of agent 0|still running")
 
@@ -126,7 +126,7 @@ fault("a printed configuration warns of adapter flags that nobody gave",
       says=r"remarks")
 
 fault("a follower connects as routes have it, whatever --local_addr says",
-      "launcher/control/meeting.cpp", "connect_to(endpoint, spec_.membership.local_address, seconds, why)", 'connect_to(endpoint, "", seconds, why)',
+      "launcher/control/joining.cpp", "connect_to(endpoint, spec_.membership.local_address, seconds, why)", 'connect_to(endpoint, "", seconds, why)',
       tests=["runs: machines: a machine is reached by its local address"],
       says=r"FAILED: --local_addr of a follower: the machines are known by it")
 

@@ -66,7 +66,7 @@ fault("what a follower says serves as the leader's proof",
       says=r"Side::kLeader.*!=.*Side::kFollower")
 
 fault("without a secret the port is open at every address",
-      "launcher/control/meeting.cpp", "if (has_secret) return {};", 'return has_secret ? std::vector<std::string>() : std::vector<std::string>{"0.0.0.0"};',
+      "launcher/control/leader_place.cpp", "if (has_secret) return {};", 'return has_secret ? std::vector<std::string>() : std::vector<std::string>{"0.0.0.0"};',
       tests=["launcher: without a secret a job's port is open at the address of its name alone",
              "runs: machines: strangers at the port of a run are refused"],
       says=r"CHECK_FALSE\( connect_to|address of --master_addr alone")
@@ -426,7 +426,7 @@ fault("empty training data of labels are told without their file",
       says=r"FAILED: 'where: .*t\.csv")
 
 fault("what a peer says of its machine is planned with as it is",
-      "launcher/control/meeting.cpp", "if (const auto error = unfit_introduction(*introduction, hub_->name_of(said.agent))) throw *error;", "",
+      "launcher/control/gathering.cpp", "if (const auto error = unfit_introduction(*introduction, hub_->name_of(said.agent))) throw *error;", "",
       tests=["launcher: an agent that says of itself what cannot be ends the job by name, whatever it says"],
       says=r"finish\(\) == 2|says of itself cannot be", seconds=60)
 

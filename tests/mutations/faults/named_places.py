@@ -43,7 +43,7 @@ fault("the other front programs hear why there is no run before the user does",
       says=r"said == 1")
 
 fault("the other front programs hear that the job does not begin before the user does",
-      "launcher/control/meeting.cpp", "      if (spec_.before_refusal) spec_.before_refusal(why);\n      hub_->refuse_all(why);\n",
+      "launcher/control/gathering.cpp", "      if (spec_.before_refusal) spec_.before_refusal(why);\n      hub_->refuse_all(why);\n",
       "      hub_->refuse_all(why);\n      if (spec_.before_refusal) spec_.before_refusal(why);\n",
       tests=["front: why there is no run is said before the other front programs hear it and end"],
       says=r"said == 1")

@@ -199,9 +199,9 @@ fault("damaged JSON is refused without a way out",
       says=r"hint\.empty")
 
 fault("an error whose code is an expression has no way out",
-      "launcher/control/meeting.cpp", '\n        .hint("see to what it says, then start all nodes again");', ";",
+      "launcher/control/leader_greeting.cpp", '\n      .hint("see to what it says, then start all nodes again");', ";",
       tests=["runs: every error of the sources has its parts", "launcher: an invalid agent that knows the secret is refused with a proof, whenever it comes"],
-      says=r"meeting\.cpp:\d+ has where, why and hint|try: see to what it says")
+      says=r"leader_greeting\.cpp:\d+ has where, why and hint|try: see to what it says")
 
 fault("a block of one token is trained on where the tokenizer takes no more",
       "lib/hftrain/plan/resolve_data.cpp", "if (block < 2)", "if (block < 1)",
