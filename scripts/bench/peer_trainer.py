@@ -126,10 +126,13 @@ def main():
         from peft import PeftModel
         model = PeftModel.from_pretrained(model, options.adapter, is_trainable=True)
     clock = Clock()
+    begin = time.time()
+    training_rows = blocks(tokenizer, options.train_file, options.block_size)
+    preparation_seconds = time.time() - begin
     trainer = Trainer(
         model=model,
         args=TrainingArguments(**{"report_to": "none", "disable_tqdm": True, **arguments}),
-        train_dataset=Blocks(blocks(tokenizer, options.train_file, options.block_size)),
+        train_dataset=Blocks(training_rows),
         eval_dataset=Blocks(blocks(tokenizer, options.eval_file, options.block_size)) if options.eval_file else None,
         data_collator=default_data_collator,
         compute_metrics=accuracy,
@@ -148,6 +151,7 @@ def main():
                 "metrics": result.metrics,
                 "samples": len(trainer.train_dataset),
                 "step_seconds": [s - START for s in clock.steps],
+                "preparation_seconds": preparation_seconds,
                 "first_step_unix": clock.steps[0],
                 "threads": torch.get_num_threads(),
             }, file)

@@ -1,33 +1,56 @@
-"""Steps that measure: memory beside the plan's, tokens a second, turns with the peers."""
+"""Steps that measure: memory beside the plan's, tokens a second."""
 import json
 import os
 import shutil
 import statistics
-import subprocess
-import sys
 
-PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench", "peer_trainer.py")
+from trial import SMALL, WITHOUT_DROPOUT
+
+GPT2 = "n_positions=1024,vocab_size=50257"
 WARM_UP, UPDATES = 20, 60  # updates that do not count, and all
 WORKSPACES = 2 * 32 << 20  # cuBLAS's from the same allocator, for the thread of the forward pass and that of the backward; not in the plan
 
 
-def shape_of(trial):
-    """(name, flags, tokens of a row and rows): on the CPU the same words train a small model, whose figures stand in docs/benchmarks.md."""
+class Shape:
+    """A model and its batch, and what a run of it takes: on the CPU the same words train small ones, whose figures stand in docs/benchmarks.md."""
+
+    def __init__(self, name, flags, length, rows):
+        self.name, self.flags, self.length, self.rows = name, flags, length, rows
+
+    def text(self, trial):
+        """Where no epoch ends within the updates: its last batch is smaller, compiled code is made again for it, and the loader begins anew."""
+        return trial.text(8 * UPDATES * self.rows * self.length)
+
+    def words(self, trial):
+        """The flags of a run whose first updates do not count."""
+        return [*self.flags, "--train_file", self.text(trial), "--per_device_train_batch_size", self.rows, "--bf16", "--max_steps", UPDATES,
+                "--logging_steps", WARM_UP, "--logging_first_step", "--save_strategy", "no"]
+
+    def rate(self, times):
+        """Tokens a second between WARM_UP and the last update, of their times by step."""
+        return self.length * self.rows * (UPDATES - WARM_UP) / (times[UPDATES] - times[WARM_UP])
+
+
+def gpt2(trial):
     if not trial.on_gpu:
-        return "a small model", [], (64, 2)
-    return ("GPT-2 124M, 1,024 tokens, bf16", ["--config_overrides", "n_positions=1024,vocab_size=50257", "--block_size", 1024], (1024, 8))
+        return Shape("a small model", [], 64, 2)
+    return Shape("GPT-2 124M, 1,024 tokens, bf16", ["--config_overrides", GPT2, "--block_size", 1024], 1024, 8)
 
 
-def timed(trial):
-    """(name, flags of a run whose first updates do not count, its tokens a second between WARM_UP and the last)"""
-    name, shape, (length, rows) = shape_of(trial)
-    flags = [*shape, "--per_device_train_batch_size", rows, "--bf16", "--max_steps", UPDATES, "--logging_steps", WARM_UP, "--save_strategy", "no"]
+def gpt2_without_dropout(trial):
+    """Beside dropout ours leaves cuDNN's attention alone, which is wrong there (nn/device_attention.h), and the Trainer takes it."""
+    if not trial.on_gpu:
+        return Shape("a small model without dropout", ["--config_overrides", SMALL + WITHOUT_DROPOUT], 64, 2)
+    return Shape("GPT-2 124M without dropout", ["--config_overrides", GPT2 + WITHOUT_DROPOUT, "--block_size", 1024], 1024, 8)
 
-    def rate(place, *more):
-        times = trial.train(place, *flags, *more).figures("time")
-        return length * rows * (UPDATES - WARM_UP) / (times[UPDATES] - times[WARM_UP])
 
-    return name, flags, rate
+def llama(trial):
+    sizes = "hidden_size=2048,intermediate_size=8192,num_hidden_layers=16,num_attention_heads=32,num_key_value_heads=8,vocab_size=128256"
+    small = "hidden_size=32,intermediate_size=64,num_hidden_layers=2,num_attention_heads=4,num_key_value_heads=2,vocab_size=512"
+    flags = ["--model_type", "llama", "--config_overrides", f"{sizes if trial.on_gpu else small},tie_word_embeddings=true,max_position_embeddings=2048"]
+    if not trial.on_gpu:
+        return Shape("a small Llama", flags, 64, 2)
+    return Shape("Llama 1B, 2,048 tokens, bf16", [*flags, "--block_size", 2048], 2048, 4)
 
 
 def spread(figures, form):
@@ -61,50 +84,18 @@ def as_planned(held, planned):
 
 def speed(trial, options):
     """tokens a second of GPT-2 124M by turns, with LibTorch's kernels and with our own, and a trace of two updates"""
-    name, flags, rate = timed(trial)
-    sides = {name: []}
+    shape = gpt2(trial)
+    sides = {shape.name: []}
     if trial.on_gpu:  # a CPU always takes its own
-        sides[name + ", kernels of our own"] = ["--use_liger_kernel"]
+        sides[shape.name + ", kernels of our own"] = ["--use_liger_kernel"]
     rates = {side: [] for side in sides}
     for turn in range(3 if trial.on_gpu else 1):
         for number, (side, more) in enumerate(sides.items()):
-            rates[side].append(trial.once(f"{side}, turn {turn}", lambda: rate(f"speed-{turn}-{number}", *more)))
+            train = lambda: shape.rate(trial.train(f"speed-{turn}-{number}", *shape.words(trial), *more).times())
+            rates[side].append(trial.once(f"{side}, turn {turn}", train))
     for side, found in rates.items():
         trial.row(side, None, "tokens/s " + spread(found, "{:.0f}"))
     # In a run of its own: what records the trace slows the updates.
-    traced = trial.train("trace", *flags, "--profile_steps", "40:41")
+    traced = trial.train("trace", *shape.words(trial), "--profile_steps", "40:41")
     trace = os.path.join(traced.output, "hftrain", "profile", "rank-0.json")
     trial.row("trace of two updates", os.path.exists(trace), shutil.copy(trace, options.out) if os.path.exists(trace) else "none was written")
-
-
-def peers(trial, options):
-    """tokens a second by turns with the Trainer, eager and compiled, on the same folder and text"""
-    found = subprocess.run([sys.executable, "-c", "import accelerate, transformers"], capture_output=True)
-    if found.returncode != 0:
-        return trial.skip("the Trainer", "transformers and accelerate are not installed for this Python")
-    _, _, (length, rows) = shape_of(trial)
-    name, flags, rate = timed(trial)
-    folder = trial.train("peers-model", *flags, "--max_steps", 1).output  # whose config and tokenizer all sides take
-
-    def trainer(turn, *settings):
-        out = os.path.join(trial.folder, f"peer-{turn}.json")
-        subprocess.run([sys.executable, PEER, "--model", folder, "--train_file", trial.data().text, "--block_size", str(length), "--out", out,
-                        "--", f"output_dir={trial.folder}/peer", f"per_device_train_batch_size={rows}", f"max_steps={UPDATES}",
-                        f"logging_steps={WARM_UP}", "save_strategy=no", "bf16=true", *settings, *([] if trial.on_gpu else ["use_cpu=true"])],
-                       check=True, capture_output=True, text=True, timeout=trial.seconds_left())
-        with open(out) as file:
-            times = json.load(file)["step_seconds"]
-        return length * rows * (UPDATES - WARM_UP) / (times[-1] - times[WARM_UP - 1])
-
-    sides = {"the Trainer": []}
-    if trial.on_gpu:
-        sides["the Trainer, compiled"] = ["torch_compile=true"]
-    else:
-        trial.skip("the Trainer, compiled", "compiling for a CPU takes minutes")
-    ratios = {side: [] for side in sides}
-    for turn in range(3 if trial.on_gpu else 1):
-        mine = trial.once(f"ours, turn {turn}", lambda: rate(f"peers-{turn}"))
-        for side, settings in sides.items():
-            ratios[side].append(mine / trial.once(f"{side}, turn {turn}", lambda: trainer(turn, *settings)))
-    for side, found in ratios.items():
-        trial.row(f"{name}: ours / {side}", None, spread(found, "{:.2f}"))

@@ -7,7 +7,9 @@ import subprocess
 
 from fault_steps import contexts, faults
 from figure_steps import families, going_on, precision, strategies
-from speed_steps import memory, peers, speed
+from peer_steps import peers, peers_of_llama, peers_without_dropout
+from speed_steps import memory, speed
+from wait_steps import host_waits
 
 SKIPPED = 77  # the exit status of a program of tests that could not run one
 
@@ -65,4 +67,5 @@ def outcome(result):
 
 
 STEPS = {step.__name__.replace("_", "-"): step
-         for step in (machine, kernels, precision, going_on, memory, speed, peers, strategies, contexts, faults, families)}
+         for step in (machine, kernels, precision, going_on, memory, host_waits, speed, peers, peers_without_dropout, peers_of_llama, strategies,
+                       contexts, faults, families)}

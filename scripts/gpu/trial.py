@@ -9,6 +9,9 @@ from heads_and_strategies import Heads
 from runs import HFTRAIN, read_json, records
 from strategies_agree import parameters_of
 
+SMALL = "n_layer=2,n_head=2,n_embd=32,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0"  # the model of runs.py
+WITHOUT_DROPOUT = ",attn_pdrop=0,embd_pdrop=0,resid_pdrop=0"
+
 
 class Trial:
     def __init__(self, folder, tree, device, deadline, rows=(), kept=None, save=lambda: None):
@@ -54,6 +57,15 @@ class Trial:
             self._data = Data(self)
         return self._data
 
+    def text(self, size):
+        """A file of made-up text of about that many bytes, made when first asked for."""
+        path = os.path.join(self.folder, f"text-{size}.txt")
+        if not os.path.exists(path):
+            made = self.call("sample-data", "text", path, "--size", size)
+            if made.returncode != 0:
+                raise RuntimeError(f"sample-data ended with {made.returncode}:\n{made.stderr[-2000:]}")
+        return path
+
     def call(self, *arguments, environment=None):
         """The ended program, its output as text."""
         return subprocess.run([HFTRAIN, *map(str, arguments)], env=environment or os.environ, text=True, capture_output=True,
@@ -89,6 +101,10 @@ class Run:
 
     def figures(self, key="loss"):
         return {r["step"]: r[key] for r in records(self.output) if key in r and "step" in r}
+
+    def times(self):
+        """Of the records of losses by step, in Unix seconds: the last step has another record, of the run."""
+        return {r["step"]: r["time"] for r in records(self.output) if "loss" in r}
 
     def results(self):
         return read_json(self.output, "all_results.json")

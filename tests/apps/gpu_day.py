@@ -143,6 +143,33 @@ def what_only_a_gpu_can_show_is_told_as_it_is(_, folder):
         expect(found is good and f"{held} MiB measured, 1000 planned" in figure and "64 MiB" in figure, "5 % and the workspaces", (held, found, figure))
 
 
+def waits_are_counted_by_the_operator_that_makes_them(_, folder):
+    sys.path.insert(0, str(DAY.parent))
+    from wait_steps import counted
+
+    def span(category, name, begin, duration, thread=1, **more):
+        return {"ph": "X", "cat": category, "name": name, "ts": begin, "dur": duration, "tid": thread, "args": more}
+
+    operators = [span("cpu_op", "aten::item", 0, 50), span("cpu_op", "aten::copy_", 10, 20), span("cpu_op", "aten::mm", 60, 30, 2)]
+    launch = span("cuda_runtime", "cudaLaunchKernel", 62, 3, 2)
+    at_the_end = span("cuda_runtime", "cudaDeviceSynchronize", 95, 5)
+    ordered = span("cuda_runtime", "cudaStreamWaitEvent", 20, 1)
+    copy = span("cuda_runtime", "cudaMemcpyAsync", 15, 1, correlation=7)
+    pinned = span("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 16, 1, 99, correlation=7)
+    quiet = [*operators, launch, ordered, copy, pinned, at_the_end]
+    good, figure = counted(quiet)
+    expect(good and figure.endswith("with 1 launches"), "an order of streams, a pinned copy and the end of the trace are no waits", figure)
+    elsewhere = span("cuda_runtime", "cudaEventSynchronize", 30, 1, 5)
+    good, figure = counted([*quiet, elsewhere])
+    expect(good and "; 1 of other threads" in figure, "a thread without operators may wait", figure)
+    good, figure = counted([*quiet, span("cuda_runtime", "cudaStreamSynchronize", 20, 5)])
+    expect(not good and "1 in " in figure and "1 × cudaStreamSynchronize in aten::copy_" in figure, "a wait of the innermost operator", figure)
+    good, figure = counted([*quiet[:-2], span("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 16, 1, 99, correlation=7)])
+    expect(not good and "Pageable -> Device) in aten::copy_" in figure, "pageable memory", figure)
+    good, figure = counted(operators)
+    expect(not good and "no kernel" in figure, "a trace without kernels shows nothing", figure)
+
+
 def packed_and_carried(folder):
     """The folder, moved after it was packed, with the link to LibTorch that a machine with the wheel gets."""
     first = pathlib.Path(folder, "packed")
@@ -201,4 +228,4 @@ if __name__ == "__main__":
     run_scenarios([every_step_is_rehearsed_and_a_second_call_goes_on, a_run_that_differs_fails_its_row_and_the_day,
                    a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused,
                    a_matrix_adds_up_over_calls_that_are_killed_or_run_out_of_time, what_only_a_gpu_can_show_is_told_as_it_is,
-                   a_packed_folder_is_carried_and_rehearses_elsewhere], sys.argv[1:], lambda folder: None)
+                   waits_are_counted_by_the_operator_that_makes_them, a_packed_folder_is_carried_and_rehearses_elsewhere], sys.argv[1:], lambda folder: None)

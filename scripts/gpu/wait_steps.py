@@ -1,0 +1,65 @@
+"""The step that counts where the host waits for the device in updates between two log lines, by the trace of --profile_steps."""
+import collections
+import json
+import os
+import re
+
+from heads_and_strategies import STRATEGIES
+
+LOGGED, FIRST, LAST = 20, 25, 27  # updates: every 20th is logged, and the trace has three that lie between
+# Calls of CUDA's runtime and driver that return when the device has done something. cudaStreamWaitEvent, a query and an asynchronous copy do
+# not; one to or from pageable memory does.
+WAITS = re.compile(r"cu(da)?(Device|Stream|Event|Ctx|Thread)Synchronize|cudaMemcpy(2D)?|cuMemcpy[DH]to[DH](_v2)?|cudaFree(Host)?|cudaHostUnregister")
+PAGEABLE = re.compile(r"Memcpy \w+ \(.*Pageable.*\)")
+
+
+def host_waits(trial, options):
+    """what makes the host wait for the device in updates that are not logged: nothing"""
+    if not trial.on_gpu:  # of a CPU a trace has operators alone: that it is read is what a rehearsal shows
+        trial.skip("host waits", "they are a GPU's")
+    runs = {"plain": [], "bf16": ["--bf16"], "fp16": ["--fp16"], "accumulated": ["--gradient_accumulation_steps", 2],
+            "recomputed": ["--gradient_checkpointing"], "our own kernels": ["--bf16", "--use_liger_kernel"],
+            **{name: STRATEGIES[name]("GPT2Block", 1) for name in ("zero1", "zero2", "full_shard")}}
+    for name, flags in runs.items() if trial.on_gpu else [("plain", [])]:
+        if trial.has(name):
+            continue
+        run = trial.train("waits-" + name.replace(" ", "-"), "--max_steps", LAST + 1, "--logging_steps", LOGGED, "--save_strategy", "no",
+                          "--profile_steps", f"{FIRST}:{LAST}", *flags)
+        with open(os.path.join(run.output, "hftrain", "profile", "rank-0.json")) as file:
+            good, figure = counted(json.load(file)["traceEvents"])
+        trial.row(name, good if trial.on_gpu else None, figure)
+
+
+def counted(events):
+    """Whether the threads of the traced operators never wait, and what does, by operator. `events`: those of a trace of Kineto."""
+    spans = [event for event in events if event.get("ph") == "X"]
+    operators = [span for span in spans if span.get("cat") == "cpu_op"]
+    threads = {operator["tid"] for operator in operators}
+    calls = [span for span in spans if span.get("cat") in ("cuda_runtime", "cuda_driver")]
+    launches = sum("Launch" in call["name"] and call["tid"] in threads for call in calls)
+    if not launches:
+        return False, f"{len(operators)} operators, and no kernel that their threads launched: nothing is known of waits"
+    # What waits behind the last operator is the trace's own end.
+    end = max(operator["ts"] + operator["dur"] for operator in operators)
+    waits = [call for call in calls if WAITS.fullmatch(call["name"]) and call["ts"] < end]
+    waits += pageable_copies(spans, calls)
+    mine = [call for call in waits if call["tid"] in threads]
+    beside = f"; {len(waits) - len(mine)} of other threads" if len(waits) > len(mine) else ""
+    if not mine:
+        return True, f"none in {LAST - FIRST + 1} updates with {launches} launches{beside}"
+    found = collections.Counter(f"{call['name']} in {operator_around(call, operators)}" for call in mine)
+    return False, f"{len(mine)} in {LAST - FIRST + 1} updates: " + ", ".join(f"{n} × {what}" for what, n in found.most_common(8)) + beside
+
+
+def pageable_copies(spans, calls):
+    """The calls that copy between the device and memory of the host that is not pinned, asynchronous by name alone."""
+    started = {call.get("args", {}).get("correlation"): call for call in calls}
+    copies = [span for span in spans if span.get("cat") == "gpu_memcpy" and PAGEABLE.fullmatch(span["name"])]
+    found = [(copy, started.get(copy.get("args", {}).get("correlation"))) for copy in copies]
+    return [dict(call, name=copy["name"]) for copy, call in found if call and not WAITS.fullmatch(call["name"])]
+
+
+def operator_around(call, operators):
+    """The innermost operator of the call's thread in which it was made."""
+    around = [op for op in operators if op["tid"] == call["tid"] and op["ts"] <= call["ts"] <= op["ts"] + op["dur"]]
+    return min(around, key=lambda op: op["dur"])["name"] if around else "no operator"
