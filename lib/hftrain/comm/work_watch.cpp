@@ -1,10 +1,10 @@
 #include "hftrain/comm/work_watch.h"
 
-#include <c10/core/impl/VirtualGuardImpl.h>
-
 #include <algorithm>
 #include <exception>
 #include <utility>
+
+#include "hftrain/runtime/thread_device.h"
 
 namespace hftrain::comm {
 namespace {
@@ -60,8 +60,7 @@ void WorkWatch::add(Operation operation, Works works, std::optional<c10::Event> 
 }
 
 void WorkWatch::run() {
-  // Otherwise the events that end here would make a context on the first device, whoever's it is.
-  if (!device_.is_cpu()) c10::impl::VirtualGuardImpl(device_.type()).setDevice(device_);
+  runtime::work_for(device_);
   std::unique_lock lock(mutex_);
   while (!ends_) {
     std::optional<WatchFault> fault = look();

@@ -4,6 +4,10 @@
 
 namespace hftrain::nn {
 
+bool needs_other_kernels(const at::Tensor& query, const at::Tensor& key, double dropout, bool masked) {
+  return !query.is_cpu() && (dropout > 0 || masked || query.size(2) != key.size(2));
+}
+
 WithoutCuDnn::WithoutCuDnn(bool needed) : taken_away_(needed && at::globalContext().userEnabledCuDNNSDP()) {
   if (taken_away_) at::globalContext().setSDPUseCuDNN(false);
 }

@@ -61,7 +61,7 @@ void send_batches(comm::Communicator& communicator, const std::vector<LoadedBatc
       std::memcpy(memory + column.offset, tensor.const_data_ptr(), tensor.nbytes());
     }
   }
-  communicator.broadcast(all.to(communicator.device()), 0);
+  communicator.host().broadcast(all, 0);
 }
 
 void send_no_batch(comm::Communicator& communicator, bool last) {
@@ -73,9 +73,8 @@ ReceivedBatch receive_batch(comm::Communicator& communicator, bool pin_memory) {
   const bool last = header.at("last").get<bool>();
   if (!header.contains("samples")) return {.batch = std::nullopt, .last = last};
   const auto place = static_cast<size_t>(communicator.rank());
-  at::Tensor all = bytes_of(header.at("bytes").get<int64_t>()).to(communicator.device());
-  communicator.broadcast(all, 0);
-  all = all.cpu();
+  const at::Tensor all = bytes_of(header.at("bytes").get<int64_t>());
+  communicator.host().broadcast(all, 0);
   LoadedBatch batch{.samples = header.at("samples").at(place).get<std::vector<int64_t>>()};
   std::vector<at::Tensor> tensors;
   for (const auto& column : header.at("columns").at(place - 1).get<std::vector<SentColumn>>()) {

@@ -1,5 +1,5 @@
-// dispatch_batches: rank 0 has the batches of all ranks and sends each its own. Collective: rank 0 calls the one
-// function, all others the other.
+// dispatch_batches: rank 0 has the batches of all ranks and sends each its own, by the group of the host: a device's would wait for all
+// that was handed to it before. Collective: rank 0 calls the one function, all others the other.
 #pragma once
 
 #include <optional>

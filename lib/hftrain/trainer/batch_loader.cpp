@@ -22,7 +22,7 @@ BatchLoader::BatchLoader(std::unique_ptr<RoundSource> rounds, std::shared_ptr<co
     : rounds_(std::move(rounds)),
       collator_(std::move(collator)),
       options_(options),
-      threads_(options.workers) {}
+      threads_(options.workers, options.device) {}
 
 BatchLoader::BatchLoader(std::shared_ptr<const data::Dataset> dataset,
                          std::shared_ptr<const data::Collator> collator, const data::SamplerOptions& sampler,
@@ -39,7 +39,8 @@ BatchLoader::Options BatchLoader::of_plan(const plan::DataPlan& data, at::Device
   return {.seed = data.seed,
           .workers = data.loader_workers,
           .prefetch = data.loader_workers * data.prefetch_factor,
-          .pin_memory = data.pin_memory && device.is_cuda()};
+          .pin_memory = data.pin_memory && device.is_cuda(),
+          .device = device};
 }
 
 bool BatchLoader::reads() const {

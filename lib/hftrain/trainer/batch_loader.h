@@ -29,6 +29,7 @@ class BatchLoader final : public BatchSource {
     uint64_t seed = 42;  // of what collators draw
     int64_t workers = 1, prefetch = 0;
     bool pin_memory = false;
+    at::Device device = at::kCPU;  // where the batches go from here
     int64_t length_group = 0;
     // With a dispatcher, next() is collective: rank 0 assembles the batches of all ranks and sends them. It must
     // outlive the object.

@@ -2,6 +2,8 @@
 
 #include <system_error>
 
+#include "hftrain/runtime/thread_device.h"
+
 namespace hftrain::trainer {
 
 LoaderThreads::~LoaderThreads() {
@@ -38,6 +40,7 @@ void LoaderThreads::clear() {
 }
 
 void LoaderThreads::run() {
+  runtime::work_for(device_);
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     more_.wait(lock, [this] { return over_ || !waiting_.empty(); });

@@ -1,6 +1,8 @@
 // Threads that make batches ahead of the training, begun in the order in which they are asked for.
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
@@ -16,10 +18,12 @@
 
 namespace hftrain::trainer {
 
-// Used by one thread. At most as many threads as are allowed, or as the system starts; without one, std::system_error.
+// Used by one thread. At most as many threads as are allowed, or as the system starts; without one, std::system_error. They make batches
+// for `device`, in memory of the host.
 class LoaderThreads {
  public:
-  explicit LoaderThreads(int64_t most) : most_(static_cast<size_t>(std::max<int64_t>(most, 1))) {}
+  explicit LoaderThreads(int64_t most, c10::Device device = c10::DeviceType::CPU)
+      : most_(static_cast<size_t>(std::max<int64_t>(most, 1))), device_(device) {}
   LoaderThreads(const LoaderThreads&) = delete;
   LoaderThreads& operator=(const LoaderThreads&) = delete;
   // As clear().
@@ -41,6 +45,7 @@ class LoaderThreads {
   void run();
 
   size_t most_;
+  c10::Device device_;
   std::mutex mutex_;  // guards what follows, but for the threads
   std::condition_variable more_, settled_;
   std::deque<std::function<void()>> waiting_;

@@ -26,6 +26,19 @@ fault("the norm of no gradients waits for the device",
       tests=["optim: The norm of no gradients is made on the device that asks, for whose work nobody waits"],
       says=r"is_meta")
 
+fault("a thread that makes batches looks for pinned memory on the first GPU, whoever's it is",
+      "lib/hftrain/trainer/loader_threads.cpp", "  runtime::work_for(device_);\n", "",
+      tests=["trainer: threads that make batches work for their rank's device"], says=r"== 3")
+
+fault("batches that rank 0 sends go through the group of the device",
+      "lib/hftrain/trainer/batch_dispatch.cpp", "  communicator.host().broadcast(all, 0);\n}", "  communicator.broadcast(all, 0);\n}",
+      tests=["trainer: rank 0 sends each rank its batch without the group of a device"], says=r"(?i)broadcast|failed")
+
+fault("cuDNN's attention is taken beside a mask, where it gives no numbers",
+      "lib/hftrain/nn/device_attention.cpp", "|| masked ||", "||",
+      tests=["nn: cuDNN's attention is not taken on a device beside dropout or a mask, where it is wrong"],
+      says=r"needs_other_kernels\(there, there, 0, true\)")
+
 fault("cuDNN's attention is taken for rows of any length",
       "lib/hftrain/runtime/numerics.cpp", "  context.setSDPUseCuDNN(numerics.cudnn_attention);\n", "",
       tests=["runtime: full determinism and TF32 set the switches of the contract"],
