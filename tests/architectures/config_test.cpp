@@ -414,6 +414,10 @@ TEST_CASE("labels are counted by their names, and two unnamed ones are not writt
   CHECK(named->labels().problem == ProblemType::kRegression);
   CHECK(labels({{"num_labels", 7}})->config_json()["id2label"]["6"] == "LABEL_6");
   CHECK(labels({{"num_labels", 7}})->outputs() == 7);
+  const auto left_over = labels({{"num_labels", 3}, {"id2label", {{"0", "no"}, {"1", "yes"}}}});
+  CHECK(left_over->config_json()["id2label"]["2"] == "LABEL_2");
+  CHECK(labels({{"num_labels", 2}, {"id2label", {{"0", "no"}, {"1", "yes"}}}})
+            ->config_json()["id2label"]["1"] == "yes");
   for (const Json& bad :
        {Json{{"num_labels", 0}}, Json{{"num_labels", "three"}}, Json{{"id2label", {{"1", "yes"}}}},
         Json{{"id2label", {{"0", 5}}}}, Json{{"problem_type", "ranking"}}}) {
@@ -472,6 +476,13 @@ TEST_CASE("the labels of another head do not become scores of answers") {
   CHECK(Architecture::from_config(config, "c", Head::kQuestionAnswering)->config_json().contains("id2label"));
 }
 
+TEST_CASE("padding that an encoder counts from the end is a row of its table, as torch takes it") {
+  Json config = {{"model_type", "bert"}, {"pad_token_id", -1}};
+  const auto counted = Architecture::from_config(config, "c", Head::kMaskedLm);
+  CHECK(counted->parameters().parameters.front().init.zero_row == 30521);
+  CHECK(counted->config_json()["pad_token_id"] == -1);
+}
+
 TEST_CASE("an encoder refuses what would make it another model") {
   const auto refusal = [](const char* type, const Json& keys) {
     Json config = {{"model_type", type}};
@@ -482,6 +493,7 @@ TEST_CASE("an encoder refuses what would make it another model") {
   CHECK(contains(refusal("roberta", {{"add_cross_attention", true}}), "add_cross_attention"));
   CHECK(contains(refusal("bert", {{"position_embedding_type", "relative_key"}}), "relative_key"));
   CHECK(contains(refusal("bert", {{"pad_token_id", 30522}}), "pad_token_id must be a token"));
+  CHECK(contains(refusal("bert", {{"pad_token_id", -30523}}), "pad_token_id must be a token"));
   CHECK(contains(refusal("roberta", {{"max_position_embeddings", 2}}), "max_position_embeddings"));
   CHECK(contains(refusal("distilbert", {{"dropout", 1.5}}), "dropout must be at least 0"));
   CHECK(contains(refusal("bert", {{"classifier_dropout", "x"}}), "classifier_dropout must be a number"));

@@ -101,7 +101,7 @@ TEST_CASE("the template of a folder is found where transformers finds it") {
         std::string::npos);
   CHECK_REFUSED(choose_template(named, "rag", false), "the tokenizer has no chat template 'rag'");
   REQUIRE(named.special_tokens.size() == 3);
-  CHECK(named.special_tokens[1].second.as_text()->bytes == "</s>");
+  CHECK(named.special_tokens[1].second.as_text()->bytes == "other");
   write_file(folder / "chat_template.jinja", "file");
   std::filesystem::create_directory(folder / "additional_chat_templates");
   write_file(folder / "additional_chat_templates/rag.jinja", "rag");

@@ -324,9 +324,9 @@ TEST_CASE("A masked language model's head gives the same loss where it looks at 
 }
 
 TEST_CASE("Padding starts at zero, and sinusoidal positions at sines and cosines") {
-  const auto starts = [](const char* type, const std::string& overrides) {
-    auto model = build_model(
-        architectures::Architecture::from_scratch(type, overrides, architectures::Head::kMaskedLm), {});
+  using architectures::Head;
+  const auto starts = [](const char* type, const std::string& overrides, Head head = Head::kMaskedLm) {
+    auto model = build_model(architectures::Architecture::from_scratch(type, overrides, head), {});
     model->initialise(at::detail::createCPUGenerator(5));
     return model->parameters();
   };
@@ -335,6 +335,17 @@ TEST_CASE("Padding starts at zero, and sinusoidal positions at sines and cosines
   CHECK(learned[0].select(0, 1).abs().max().item<float>() == 0);
   CHECK(learned[0].select(0, 0).abs().max().item<float>() > 0);
   CHECK(learned[4].select(0, 1).abs().max().item<float>() == 0);
+  const std::string sizes =
+      "hidden_size=8,intermediate_size=8,num_hidden_layers=1,num_attention_heads=2,num_key_value_heads=2,"
+      "vocab_"
+      "size=9,head_dim=4";
+  const auto zeros = [&](const char* type, const std::string& padding) {  // rows of the tokens' embeddings
+    return (starts(type, sizes + padding, Head::kCausalLm)[0].abs().amax(1) == 0).nonzero().flatten();
+  };
+  CHECK(zeros("gemma", "").equal(at::tensor({0}, at::kLong)));  // the padding of its config's own
+  CHECK(zeros("llama", "").numel() == 0);
+  CHECK(zeros("llama", ",pad_token_id=-1").equal(at::tensor({8}, at::kLong)));
+  CHECK(zeros("llama", ",pad_token_id=9").numel() == 0);  // no row of this model
   const std::vector<at::Tensor> computed =
       starts("distilbert",
              "dim=8,n_layers=1,n_heads=2,vocab_size=9,max_position_embeddings=3,sinusoidal_pos_embds=true");

@@ -258,6 +258,62 @@ TEST_CASE("settings beside the file are read in both spellings") {
   }
 }
 
+namespace {
+
+// The folder of a golden tokenizer with these files beside it; empty: it is not there.
+struct Beside {
+  explicit Beside(const std::string& golden) {
+    write_file_atomically(folder / "tokenizer.json", read_file(kGoldenFolder + golden + "/tokenizer.json"));
+  }
+  void put(const char* name, const std::string& text) const {
+    std::filesystem::remove(folder / name);
+    if (!text.empty()) write_file_atomically(folder / name, text);
+  }
+  std::shared_ptr<const Tokenizer> with(const std::string& config, const std::string& map = "",
+                                        const std::string& model = "") const {
+    put("tokenizer_config.json", config);
+    put("special_tokens_map.json", map);
+    put("config.json", model);
+    return Tokenizer::load(folder.path());
+  }
+  testing::TemporaryDirectory folder;
+};
+
+}  // namespace
+
+TEST_CASE("tokens that no file names are those of the class that opens the folder") {
+  const Beside llama("llama2");
+  const std::string of_class = R"({"tokenizer_class": "LlamaTokenizerFast")";
+  const auto whole = llama.with(of_class + "}");
+  CHECK(whole->bos_id() == 1);
+  CHECK(whole->eos_id() == 2);
+  CHECK_FALSE(whole->pad_id());
+  CHECK_FALSE(llama.with(of_class + R"(, "bos_token": null})")->bos_id());
+  CHECK(llama.with("", "", R"({"tokenizer_class": "LlamaTokenizer"})")->bos_id() == 1);
+  CHECK_FALSE(llama.with(R"({"tokenizer_class": "PreTrainedTokenizerFast"})")->bos_id());
+  CHECK_FALSE(llama.with("", "", R"({"model_type": "llama"})")->bos_id());
+  // Whatever the files name, Mistral's are opened without a class of their own.
+  CHECK_FALSE(llama.with(of_class + "}", "", R"({"model_type": "mistral"})")->bos_id());
+  // A folder as those of 2019 are.
+  const auto roberta = llama.with(R"({"model_max_length": 512})", "", R"({"model_type": "roberta"})");
+  CHECK(roberta->cls_id() == 1);
+  CHECK(roberta->sep_id() == 2);
+  CHECK_FALSE(roberta->mask_id());  // "<mask>" is no token of this vocabulary
+}
+
+TEST_CASE(
+    "special_tokens_map.json wins where tokenizer_config.json lists no added tokens, else it is not read") {
+  const Beside llama("llama2");
+  const std::string map = R"({"eos_token": "<unk>", "pad_token": {"content": "<s>", "lstrip": false}})";
+  const auto older = llama.with(R"({"eos_token": "</s>"})", map);
+  CHECK(older->eos_id() == 0);
+  CHECK(older->pad_id() == 1);
+  const auto newer = llama.with(R"({"eos_token": "</s>", "added_tokens_decoder": {}})", map);
+  CHECK(newer->eos_id() == 2);
+  CHECK_FALSE(newer->pad_id());
+  CHECK_REFUSED(llama.with("[]"), "not a tokenizer's settings");
+}
+
 TEST_CASE("a limit of tokens below one is refused, however far below") {
   const testing::TemporaryDirectory folder;
   const std::string file = read_file(kGoldenFolder + "gpt2/tokenizer.json");

@@ -30,10 +30,10 @@ int64_t ConfigValues::positive(const char* key, int64_t most) {
 std::optional<int64_t> ConfigValues::row(const char* key, int64_t rows) {
   if (config_.at(key).is_null()) return std::nullopt;
   const int64_t value = get<int64_t>(key);
-  if (value < 0 || value >= rows)
+  if (value < -rows || value >= rows)
     refuse(std::string(key) + " must be a token",
            "it is " + std::to_string(value) + ", and tokens are 0 to " + with_thousands(rows - 1));
-  return value;
+  return value < 0 ? value + rows : value;
 }
 
 double ConfigValues::dropout(const char* key) {

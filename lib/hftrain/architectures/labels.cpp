@@ -25,15 +25,18 @@ Json unnamed_labels(int64_t count) {
   return labels;
 }
 
-// The names by number, "0" to "count - 1".
+std::optional<int64_t> read_count(const Json& config, const std::string& origin) {
+  const Json count = config.value("num_labels", Json());
+  if (count.is_null()) return std::nullopt;
+  if (!count.is_number_integer() || count < 1 || count > kMostLabels)
+    throw bad_labels("num_labels must be a whole number above 0", count, origin);
+  return count.get<int64_t>();
+}
+
+// The names by number, "0" to "count - 1". Where num_labels is not their count they are left over, and it wins, as in transformers.
 Json read_names(const Json& config, int64_t default_labels, const std::string& origin) {
-  if (!is_set(config, "id2label")) {
-    const Json count = config.value("num_labels", Json());
-    if (count.is_null()) return unnamed_labels(default_labels);
-    if (!count.is_number_integer() || count < 1 || count > kMostLabels)
-      throw bad_labels("num_labels must be a whole number above 0", count, origin);
-    return unnamed_labels(count.get<int64_t>());
-  }
+  const std::optional<int64_t> count = read_count(config, origin);
+  if (!is_set(config, "id2label")) return unnamed_labels(count.value_or(default_labels));
   const Json& names = config["id2label"];
   if (!names.is_object() || names.empty()) throw bad_labels("id2label must name the labels", names, origin);
   for (size_t i = 0; i < names.size(); ++i) {
@@ -42,6 +45,7 @@ Json read_names(const Json& config, int64_t default_labels, const std::string& o
       throw bad_labels("id2label must name every label from 0 on; there is none for " + number, names,
                        origin);
   }
+  if (count && *count != static_cast<int64_t>(names.size())) return unnamed_labels(*count);
   return names;
 }
 

@@ -140,11 +140,18 @@ void add_layer(ParameterTableBuilder& builder, const LlamaConfig& config, int64_
   builder.norm(layer + "post_attention_layernorm", width, /*with_bias=*/false, config.norm_adds_one);
 }
 
+// Published configs count it from the end, too (-1), as torch.nn.Embedding does.
+std::optional<int64_t> row_of(std::optional<int64_t> padding, const LlamaConfig& config) {
+  if (!padding || *padding < -config.vocab_size || *padding >= config.vocab_size) return std::nullopt;
+  return *padding < 0 ? *padding + config.vocab_size : *padding;
+}
+
 ParameterTable build_table(const LlamaConfig& config, const FamilyConfig& given, const std::string& prefix,
-                           int64_t outputs) {
+                           int64_t outputs, std::optional<int64_t> padding) {
   ParameterTableBuilder builder(config.initializer_range, prefix, given.origin);
   builder.begin_unit("embeddings");
-  builder.embedding("embed_tokens", config.vocab_size, config.hidden_size);
+  builder.embedding("embed_tokens", config.vocab_size, config.hidden_size, /*std=*/0,
+                    row_of(padding, config));
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) add_layer(builder, config, layer);
   builder.begin_unit("head");
   builder.norm("norm", config.hidden_size, /*with_bias=*/false, config.norm_adds_one);
@@ -160,7 +167,7 @@ ParameterTable build_table(const LlamaConfig& config, const FamilyConfig& given,
 LlamaArchitecture::LlamaArchitecture(FamilyConfig config)
     : FamilyArchitecture(std::move(config)),
       config_(read_config(given().schema, given().json, given().origin)) {
-  set_table(build_table(config_, given(), base_prefix(), outputs()));
+  set_table(build_table(config_, given(), base_prefix(), outputs(), pad_token_id()));
 }
 
 Json LlamaArchitecture::config_json() const {

@@ -6,6 +6,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/tokenizer/named_tokens.h"
 
 namespace hftrain::chat {
 namespace {
@@ -18,16 +19,6 @@ fs::file_type type_of(const fs::path& path) {
   const fs::file_type type = fs::status(path, failed).type();
   if (type != fs::file_type::none) return type;
   throw system_error(failed.value(), "cannot open", path.string(), ExitCode::kData);
-}
-
-Json object_at(const fs::path& path) {
-  if (type_of(path) == fs::file_type::not_found) return Json::object();
-  Json json = read_json_file(path.string());
-  if (json.is_object()) return json;
-  throw Error(ExitCode::kData, "not a tokenizer's settings")
-      .where(path.string())
-      .why("the file holds no JSON object")
-      .hint("copy tokenizer_config.json from where the tokenizer came from");
 }
 
 void add_file(const std::string& name, const fs::path& path, TemplateFolder& found) {
@@ -87,19 +78,17 @@ std::optional<std::string> token_text(const Json& settings, const std::string& n
 TemplateFolder read_template_folder(const std::string& folder) {
   TemplateFolder found;
   const fs::path place(folder);
-  const Json settings = object_at(place / "tokenizer_config.json"),
-             older = object_at(place / "special_tokens_map.json");
+  const Json settings = tokenizer::settings_in(place / "tokenizer_config.json");
   add_jinja_files(place, found);
   if (found.templates.empty()) add_from_settings(settings, (place / "tokenizer_config.json").string(), found);
   if (found.templates.empty()) {
-    add_from_settings(object_at(place / "chat_template.json"), (place / "chat_template.json").string(),
-                      found);
+    add_from_settings(tokenizer::settings_in(place / "chat_template.json"),
+                      (place / "chat_template.json").string(), found);
   }
-  for (const char* name :
-       {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
-    auto text = token_text(settings, name);
-    if (!text) text = token_text(older, name);
-    if (text) found.special_tokens.emplace_back(name, Value::text(std::move(*text)));
+  const Json tokens = tokenizer::named_tokens(folder);
+  for (const char* name : tokenizer::kTokenRoles) {
+    if (auto text = token_text(tokens, name))
+      found.special_tokens.emplace_back(name, Value::text(std::move(*text)));
   }
   return found;
 }

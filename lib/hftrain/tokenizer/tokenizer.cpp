@@ -10,6 +10,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/tokenizer/json_part.h"
 #include "hftrain/tokenizer/model_part.h"
+#include "hftrain/tokenizer/named_tokens.h"
 #include "hftrain/tokenizer/pipeline.h"
 #include "hftrain/tokenizer/tokenizer_file.h"
 
@@ -98,7 +99,7 @@ PipelineParts read_parts(const JsonPart& root) {
 
 // A special token is written as text, or as an object with its flags.
 void read_special_token(const Json& config, const char* key, std::optional<std::string>& token) {
-  if (token || !config.is_object() || !config.contains(key)) return;
+  if (!config.contains(key)) return;
   const Json& value = config.at(key);
   if (value.is_string()) token = value.get<std::string>();
   if (value.is_object() && value.contains("content") && value.at("content").is_string()) {
@@ -109,7 +110,7 @@ void read_special_token(const Json& config, const char* key, std::optional<std::
 // Special tokens without a role: additional_special_tokens, or extra_special_tokens in newer files.
 void read_further_tokens(const Json& config, std::vector<std::string>& tokens) {
   for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
-    if (!config.is_object() || !config.contains(key)) continue;
+    if (!config.contains(key)) continue;
     const Json& list = config.at(key);
     if (!list.is_array() && !list.is_object()) continue;
     for (const Json& item : list) {
@@ -146,12 +147,11 @@ std::shared_ptr<const PreTokenizer> spacing_pre_tokenizer(const std::string& fil
 }
 
 bool says_left(const Json& config, const char* key) {
-  return config.is_object() && config.contains(key) && config.at(key) == "left";
+  return config.contains(key) && config.at(key) == "left";
 }
 
-void read_settings(const std::string& file, TokenizerSettings& settings) {
-  if (!path_exists(file)) return;
-  const Json config = read_json_file(file);
+void read_settings(TokenizerSettings& settings) {
+  const Json config = named_tokens(settings.folder);
   read_special_token(config, "bos_token", settings.bos_token);
   read_special_token(config, "eos_token", settings.eos_token);
   read_special_token(config, "pad_token", settings.pad_token);
@@ -160,15 +160,15 @@ void read_settings(const std::string& file, TokenizerSettings& settings) {
   read_special_token(config, "sep_token", settings.sep_token);
   read_special_token(config, "mask_token", settings.mask_token);
   read_further_tokens(config, settings.further_tokens);
-  settings.pads_on_left |= says_left(config, "padding_side");
-  settings.truncates_from_left |= says_left(config, "truncation_side");
-  if (!config.is_object() || !config.contains("model_max_length")) return;
+  settings.pads_on_left = says_left(config, "padding_side");
+  settings.truncates_from_left = says_left(config, "truncation_side");
+  if (!config.contains("model_max_length")) return;
   const Json& length = config.at("model_max_length");
   if (!length.is_number() || length.get<double>() >= kNoLimit) return;
   const double number = length.get<double>();
   if (!(number >= 1) || number != std::floor(number)) {
     throw Error(ExitCode::kData, "model_max_length must be a whole number, 1 or more")
-        .where(file)
+        .where(settings.folder + "/tokenizer_config.json")
         .why("it is " + length.dump())
         .hint("write the number of tokens that the model takes, or leave it out");
   }
@@ -197,8 +197,7 @@ std::shared_ptr<const Tokenizer> Tokenizer::load(const std::string& place, const
   PipelineParts parts = parts_of(file);
   if (options.add_prefix_space && takes_prefix_space(settings.folder))
     parts.pre_tokenizer = spacing_pre_tokenizer(file);
-  read_settings(settings.folder + "/tokenizer_config.json", settings);
-  read_settings(settings.folder + "/special_tokens_map.json", settings);
+  read_settings(settings);
   return std::make_shared<Pipeline>(std::move(parts), std::move(settings));
 }
 

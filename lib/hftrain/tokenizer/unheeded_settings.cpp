@@ -12,6 +12,7 @@
 #include "hftrain/base/text.h"
 #include "hftrain/tokenizer/aligned_text.h"
 #include "hftrain/tokenizer/json_part.h"
+#include "hftrain/tokenizer/named_tokens.h"
 #include "hftrain/tokenizer/normalizers.h"
 #include "hftrain/tokenizer/tokenizer_file.h"
 
@@ -112,10 +113,10 @@ void add_token(const Json& value, std::vector<std::string>& tokens) {
   if (value.is_object() && value.contains("content")) add_token(value.at("content"), tokens);
 }
 
-// Every token that a file names.
-std::vector<std::string> tokens_named(const Json& file) {
+// Every token that the settings name.
+std::vector<std::string> tokens_named(const Json& settings) {
   std::vector<std::string> tokens;
-  for (const auto& [key, value] : file.items()) {
+  for (const auto& [key, value] : settings.items()) {
     if (key.ends_with("_token")) add_token(value, tokens);
     if (key != "additional_special_tokens" && key != "extra_special_tokens" && key != "added_tokens_decoder")
       continue;
@@ -127,11 +128,9 @@ std::vector<std::string> tokens_named(const Json& file) {
 
 void say_missing_tokens(const Tokenizer& tokenizer, std::vector<std::string>& said) {
   std::vector<std::string> missing;
-  for (const char* name : {"/tokenizer_config.json", "/special_tokens_map.json"}) {
-    for (const std::string& token : tokens_named(read_object(tokenizer.folder() + name))) {
-      if (!token.empty() && !tokenizer.token_to_id(token) && std::ranges::count(missing, token) == 0)
-        missing.push_back(token);
-    }
+  for (const std::string& token : tokens_named(named_tokens(tokenizer.folder()))) {
+    if (!token.empty() && !tokenizer.token_to_id(token) && std::ranges::count(missing, token) == 0)
+      missing.push_back(token);
   }
   if (missing.empty()) return;
   const bool more = missing.size() > kNamed;

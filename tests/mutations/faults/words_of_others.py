@@ -1,5 +1,21 @@
 # What the Trainer, accelerate and DeepSpeed mean by their words, where hftrain meant something else.
 
+fault("names of labels that are left over win over num_labels",
+      "lib/hftrain/architectures/labels.cpp", "if (count && *count != static_cast<int64_t>(names.size()))", "if (count && *count < 0)",
+      tests=["architectures: labels are counted by their names, and two unnamed ones are not written"], says=r"LABEL_2")
+
+fault("a tokenizer has only the special tokens that its files name",
+      "lib/hftrain/tokenizer/named_tokens.cpp", "token != nullptr && !named", "token != nullptr && role > kTokenRoles.size() && !named",
+      tests=["tokenizer: tokens that no file names are those of the class that opens the folder"], says=r"bos_id\(\) == 1")
+
+fault("a token that tokenizer_config.json says there is none of is that of its class",
+      "lib/hftrain/tokenizer/named_tokens.cpp", "!named.contains(kTokenRoles[role])", "named.value(kTokenRoles[role], Json()).is_null()",
+      tests=["tokenizer: tokens that no file names are those of the class that opens the folder"], says=r"bos_token.*bos_id")
+
+fault("special_tokens_map.json is read beside a list of added tokens",
+      "lib/hftrain/tokenizer/named_tokens.cpp", 'if (!named.contains("added_tokens_decoder"))', 'if (!named.contains("added_tokens"))',
+      tests=["tokenizer: special_tokens_map.json wins where tokenizer_config.json lists no added tokens, else it is not read"], says=r"newer->")
+
 fault("a search looks for its metric without the eval_ that logs have",
       "lib/hftrain/search/specification.cpp", 'written.starts_with("train_") ? written : arguments::metric_in_log(written)', 'written.starts_with("train_") ? arguments::metric_in_log(written) : written',
       tests=["search: a metric is named as for metric_for_best_model: eval_ may be left out"], says=r'metric\("accuracy"\) == "eval_accuracy"')
