@@ -451,6 +451,25 @@ TEST_CASE("a second plug-in does not take the place of the first") {
   CHECK(parse({"--plugin", "/lib/a.so", "--plugin", "/lib/a.so"}).arguments.interface.plugin == "/lib/a.so");
 }
 
+TEST_CASE("a program that is started by itself does not take the place of another one") {
+  const auto said = mistakes({"--worker_program", "other", "--worker_program", "/bin/mine"});
+  CHECK(contains(said, "say two different things"));
+  CHECK(contains(said, "other against /bin/mine"));
+}
+
+TEST_CASE("a plug-in of a file that another one replaces is told, with both places") {
+  const testing::TemporaryDirectory folder;
+  const std::string first = write(folder / "first.yaml", "plugin: /lib/a.so\n");
+  const std::string second = write(folder / "second.yaml", "plugin: /lib/b.so\n");
+  const auto told = [](const std::vector<std::string>& words) { return notes(parse(words)); };
+  const std::string of_line = told({"--config", first, "--plugin", "/lib/b.so"});
+  CHECK(contains(of_line, "plugin /lib/a.so has no effect\n  where: " + first + ":1:9\n"));
+  CHECK(contains(of_line, "a run has one, and /lib/b.so wins (command line)"));
+  CHECK(contains(told({"--config", first, "--config", second}), "and /lib/b.so wins (" + second + ":1:9)"));
+  CHECK_FALSE(contains(told({"--config", first, "--plugin", "/lib/a.so"}), "has no effect"));
+  CHECK_FALSE(contains(told({"--config", first}), "has no effect"));
+}
+
 TEST_CASE("beside a plug-in, which may describe a task, every name of a task is taken") {
   CHECK(contains(mistakes({"--task", "poetry"}), "--task: 'poetry' is not one of clm, sft"));
   CHECK(contains(mistakes({"--task", "poetry"}), "translation, or with --plugin a word that its file adds"));

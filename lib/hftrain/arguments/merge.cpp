@@ -140,6 +140,7 @@ class Merger {
     const Candidate winner =
         flag.slot.type == Type::kMapping ? joined(flag, candidates) : chosen(flag, candidates);
     check_support(flag, winner);
+    if (flag.given_once) tell_replaced(flag, winner, candidates);
     const std::string name = flag.pattern ? own_name(*winner.raw) : std::string(flag.name);
     record_origin(flag, name, winner);
     if (flag.imported) remember_parts(name, winner, candidates);
@@ -151,6 +152,20 @@ class Merger {
     }
     flag.slot.set(outcome_.arguments, winner.value);
     if (flag.slot.type == Type::kMapping) outcome_.mappings[name] = winner.value;
+  }
+
+  // Who names it in two places may well mean both.
+  void tell_replaced(const Flag& flag, const Candidate& winner, const std::vector<Candidate>& candidates) {
+    for (const Candidate& each : candidates) {
+      if (each.raw->layer == winner.raw->layer || each.value.is_null() || each.value == winner.value)
+        continue;
+      outcome_.notes.push_back({.severity = Severity::kNote,
+                                .what = fmt::format("{} {} has no effect", flag.name, to_yaml(each.value)),
+                                .where = place(each.raw->origin),
+                                .why = fmt::format("a run has one, and {} wins ({})", to_yaml(winner.value),
+                                                   place(winner.raw->origin)),
+                                .hint = "leave one of them out"});
+    }
   }
 
   // What is joined may come from several files.

@@ -202,6 +202,7 @@ std::vector<Flag> launch_flags() {
        .help = "Program that every rank runs, with a Trainer of your own.",
        .note = "Built with hftrain/program/trainer.h of this installation (docs/library.md); started by "
                "itself it gives this flag.",
+       .given_once = true,
        .path = true,
        .ours = true},
   };

@@ -1,0 +1,8 @@
+# Programs with a Trainer of their own, searches, and what is told of conversations.
+
+OF_PROGRAMS = "runs: programs with a Trainer of their own, built against the installed tree, do what their page says"
+
+fault("a plug-in of a file is replaced by that of the command line without a word",
+      "lib/hftrain/arguments/merge.cpp", "if (flag.given_once) tell_replaced(", "if (flag.given_once && winner.value.is_null()) tell_replaced(",
+      tests=["arguments: a plug-in of a file that another one replaces is told, with both places"],
+      says=r"has no effect")
