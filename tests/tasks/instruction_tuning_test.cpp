@@ -231,7 +231,10 @@ TEST_CASE("instruction data: a template without marks counts what it writes behi
     fixture.use_template(text);
     return column_of_all(*open_split(fixture.prepare(fixture.request("rows.jsonl", rows)).train), "labels");
   };
-  for (const std::string& rows : {talk, completed}) {
+  const std::string greeted =
+      R"({"messages": [{"role": "assistant", "content": "slowly past"}, {"role": "user", "content": "the"}, {"role": "assistant", "content": "river"}]})"
+      "\n";
+  for (const std::string& rows : {talk, completed, greeted}) {
     INFO(rows);
     const auto marked = labels_of(turns("{% generation %}" + answer + "{% endgeneration %}"), rows, true);
     CHECK(labels_of(turns(answer), rows, true) == marked);
@@ -264,10 +267,11 @@ TEST_CASE("instruction data: a template that does not tell where an answer stand
   }
   InstructionFixture fixture;
   fixture.arguments.instructions.assistant_only_loss = true;
-  fixture.use_template(turns("{{ m['content'] }}"));
+  fixture.use_template(turns("<think>{{ m['content'] + '.' }}") +
+                       "{% if add_generation_prompt %}aloud{% endif %}");
   CHECK_THAT(row_refused(fixture, R"({"messages": [{"role": "assistant", "content": "y"}]})"
                                   "\n"),
-             Contains("nothing stands before it") && Contains("message 1"));
+             Contains("does not stand before one that begins a conversation") && Contains("message 1"));
 }
 
 TEST_CASE("instruction data: rows whose completion is cut away are left out, all of them refused",

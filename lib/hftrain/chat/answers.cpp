@@ -1,11 +1,15 @@
 #include "hftrain/chat/answers.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/chat/dict.h"
+#include "hftrain/chat/json_input.h"
 #include "hftrain/tokenizer/unicode/utf8.h"
 
 namespace hftrain::chat {
@@ -35,6 +39,27 @@ std::string said_by(const Value& message) {
           "name it with --chat_template_path");
 }
 
+std::string common_beginning(const std::string& one, const std::string& other) {
+  const auto parted = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
+  return {one.begin(), parted.first};
+}
+
+// What the template writes up to the first word of an answer that nothing stands before, as far as the opening of an answer to a
+// question of the user's ends there; empty: that does not stand before it. Two answers without a letter in common show where
+// their words begin, whatever the template writes before any message.
+std::string opened_at_once(const std::function<std::string(Value messages, bool opens_answer)>& rendered) {
+  const Value question = value_from_json(R"([{"role": "user", "content": "a"}])", "a question");
+  const std::string asked = rendered(question, false), open = rendered(question, true);
+  const std::string opening = open.substr(common_beginning(asked, open).size());
+  const auto answered = [&](const char* messages) {
+    return rendered(value_from_json(messages, "an answer"), false);
+  };
+  const std::string before_words = common_beginning(answered(R"([{"role": "assistant", "content": "a"}])"),
+                                                    answered(R"([{"role": "assistant", "content": "b"}])"));
+  const size_t at = opening.empty() ? std::string::npos : before_words.rfind(opening);
+  return at == std::string::npos ? "" : before_words.substr(0, at + opening.size());
+}
+
 }  // namespace
 
 std::vector<CharacterRange> answers_in(std::string_view text, const ChatTemplate& chat_template,
@@ -42,17 +67,22 @@ std::vector<CharacterRange> answers_in(std::string_view text, const ChatTemplate
                                        const std::tm& now) {
   const std::vector<Value>& messages = conversation.messages.as_sequence()->items;
   Conversation part = conversation;
-  const auto first_messages = [&](size_t count, bool opens_answer) {
-    part.messages = Value::list({messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(count)});
+  const auto rendered = [&](Value some, bool opens_answer) {
+    part.messages = std::move(some);
     part.add_generation_prompt = opens_answer;
     return render_conversation(chat_template, special_tokens, part, now).text;
+  };
+  const auto first_messages = [&](size_t count, bool opens_answer) {
+    return rendered(Value::list({messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(count)}),
+                    opens_answer);
   };
   std::vector<CharacterRange> answers;
   for (size_t i = 0; i < messages.size(); ++i) {
     if (!is_answer(messages[i])) continue;
-    if (i == 0) refuse(i, "nothing stands before it that the template could open an answer to");
-    const std::string opened = first_messages(i, true);
-    if (opened == first_messages(i, false)) refuse(i, "it opens no answer where add_generation_prompt asks");
+    const std::string opened = i == 0 ? opened_at_once(rendered) : first_messages(i, true);
+    if (opened.empty() || (i > 0 && opened == first_messages(i, false)))
+      refuse(i, i == 0 ? "its opening of an answer does not stand before one that begins a conversation"
+                       : "it opens no answer where add_generation_prompt asks");
     if (!text.starts_with(opened))
       refuse(i, "its opening of an answer is not what it writes before this one");
     const std::string answered = first_messages(i + 1, false);

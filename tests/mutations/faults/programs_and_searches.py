@@ -6,3 +6,8 @@ fault("a plug-in of a file is replaced by that of the command line without a wor
       "lib/hftrain/arguments/merge.cpp", "if (flag.given_once) tell_replaced(", "if (flag.given_once && winner.value.is_null()) tell_replaced(",
       tests=["arguments: a plug-in of a file that another one replaces is told, with both places"],
       says=r"has no effect")
+
+fault("an answer that begins a conversation is refused where a template has no marks",
+      "lib/hftrain/chat/answers.cpp", "opening.empty() ? std::string::npos : before_words.rfind(opening)", "before_words.empty() ? before_words.rfind(opening) : std::string::npos",
+      tests=["tasks: instruction data: a template without marks counts what it writes behind its opening of an answer"],
+      says=r"does not stand before one that begins")
