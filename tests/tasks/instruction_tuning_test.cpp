@@ -242,6 +242,39 @@ TEST_CASE("instruction data: a template without marks counts what it writes behi
   }
 }
 
+TEST_CASE("instruction data: what was remarked of rows is told again where they were prepared before",
+          "[tasks][instructions]") {
+  InstructionFixture fixture;
+  fixture.arguments.instructions.assistant_only_loss = true;
+  fixture.arguments.instructions.max_length = 64;
+  fixture.use_template(turns("{{ m['content'] + '.' }}"));
+  const std::string row =
+      R"({"messages": [{"role": "user", "content": "the"}, {"role": "assistant", "content": "river"}]})"
+      "\n";
+  std::string question;
+  for (int i = 0; i < 64; ++i) question += "the old river ";
+  const std::string cut = R"({"messages": [{"role": "user", "content": ")" + question +
+                          R"("}, {"role": "assistant", "content": "past"}]})"
+                          "\n";
+  const data::PrepareRequest request = fixture.request("rows.jsonl", row + cut);
+  const auto told = [&] {
+    std::string text;
+    const data::PrepareObserver observer{.logger =
+                                             Logger(LogLevel::kInfo, [&](LogLevel, std::string_view line) {
+                                               text.append(line);
+                                               text += '\n';
+                                             })};
+    const auto load = [&] { return tokenizer::Tokenizer::load(fixture.folder / "tokenizer"); };
+    const data::PreparedData data = data::prepare(request, load, observer).value();
+    return std::pair(text, data.from_cache);
+  };
+  const auto [first, made_before] = told();
+  CHECK_FALSE(made_before);
+  CHECK_THAT(first, Contains("the training data: the chat template marks nothing with {% generation %}") &&
+                        Contains("the training data: 1 row is left out"));
+  CHECK(told() == std::pair(first, true));
+}
+
 TEST_CASE("instruction data: a template that does not tell where an answer stands is refused",
           "[tasks][instructions]") {
   const std::string talk =

@@ -23,6 +23,12 @@ void warn_of_repeated_files(const std::vector<SplitRequest>& splits, const Logge
   }
 }
 
+// Of rows that were prepared before, too.
+void tell_remarks(const PreparedSplit& prepared, Split split, const Logger& logger) {
+  for (const std::string& remark : prepared.remarks)
+    logger.warning("the " + std::string(long_name(split)) + " data: " + remark);
+}
+
 // An entry that was made of token files which are read where they lie names a place where they lay. Its key is of their
 // contents, and what lies there may be other by now: the files that were named now count.
 PreparedData with_named_files(PreparedData data, const std::vector<SplitRequest>& splits) {
@@ -70,6 +76,7 @@ std::optional<PreparedData> make_entry(const PrepareRequest& request, const std:
   for (const SplitRequest& split : splits) {
     member_of(data, split) = builder.build(split, staging.folder() + '/' + name_of(split), data.facts);
     if (!member_of(data, split)) return std::nullopt;
+    tell_remarks(*member_of(data, split), split.split, observer.logger);
   }
   return cache.publish(key, staging, data, made_from(request, splits), request.overwrite_cache);
 }
@@ -111,7 +118,12 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
   const TokenCache cache(request.cache_folder);
   if (!request.overwrite_cache) {
     auto found = find_made(cache, key, splits);
-    if (found && TokenCache::hold(*found)) return with_training_key(std::move(found), request, splits);
+    if (found && TokenCache::hold(*found)) {
+      for (const SplitRequest& split : splits)
+        if (const auto& prepared = member_of(*found, split))
+          tell_remarks(*prepared, split.split, observer.logger);
+      return with_training_key(std::move(found), request, splits);
+    }
     if (!found && path_exists(cache.folder_of(key))) warn_of_entry(cache, key, observer.logger);
   }
   try {

@@ -53,6 +53,8 @@ struct PreparedSplit {
   int64_t longest = 0;  // tokens of the longest sample; 0: nobody looked
   bool exact = true;    // false: an estimate
   std::vector<std::string> columns = {kInputIds};
+  // What users should know of the rows; of an entry of before they were kept: nothing.
+  std::vector<std::string> remarks;
 };
 
 struct PreparedData {

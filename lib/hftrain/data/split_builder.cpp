@@ -133,7 +133,6 @@ std::optional<PreparedSplit> SplitBuilder::build_from_rows(const SplitRequest& s
   if (!encode_rows(split, *rows, *encoder, *sink)) return std::nullopt;
   sink->finish();
   check_all(split, *encoder);
-  tell(split.split, *encoder);
   return finish(split, *sink, schema, writers, prefix, encoder->remarks());
 }
 
@@ -143,11 +142,6 @@ void SplitBuilder::check_all(const SplitRequest& split, const Encoder& encoder) 
   } catch (Error& error) {
     throw error.where(split.files.paths().front());
   }
-}
-
-void SplitBuilder::tell(Split split, const Encoder& encoder) const {
-  for (const Remark& remark : encoder.remarks())
-    observer_.logger.warning("the " + std::string(long_name(split)) + " data: " + remark.sentence);
 }
 
 std::unique_ptr<FeatureSink> SplitBuilder::sink_for(const SplitRequest& split, const FeatureSchema& schema,
@@ -268,13 +262,14 @@ PreparedSplit SplitBuilder::finish(const SplitRequest& split, const FeatureSink&
                                    const FeatureSchema& schema, Writers& writers, const std::string& prefix,
                                    const std::vector<Remark>& remarks) const {
   const ColumnWriter& ids = *writers.front();
+  std::vector<std::string> sentences;
+  for (const Remark& remark : remarks) sentences.push_back(remark.sentence);
   if (ids.sequences() == 0) {
     Error error = no_sample(split, sink.tokens_seen(), request_);
-    std::vector<std::string> sentences;
-    for (const Remark& remark : remarks) sentences.push_back(remark.sentence);
     throw remarks.empty() ? error : error.why(join(sentences, "; "));
   }
   PreparedSplit made{prefix, ids.sequences(), ids.tokens(), ids.largest_id(), ids.longest()};
+  made.remarks = std::move(sentences);
   if (!request_.recipe.reads_text) made.tokens = made.samples;
   made.columns.clear();
   for (size_t column = 0; column < schema.size(); ++column) {

@@ -67,7 +67,6 @@ class SplitBuilder {
   std::unique_ptr<FeatureSink> keeper_for(const SplitRequest& split, const FeatureSchema& schema,
                                           const std::string& prefix, Writers& writers) const;
   RowOptions row_options(Split split) const;
-  void tell(Split split, const Encoder& encoder) const;
   static void check_all(const SplitRequest& split, const Encoder& encoder);
   bool encode_rows(const SplitRequest& split, RowSource& rows, const Encoder& encoder, FeatureSink& sink);
   PreparedSplit finish(const SplitRequest& split, const FeatureSink& sink, const FeatureSchema& schema,

@@ -52,6 +52,7 @@ Json split_to_json(const PreparedSplit& split, const std::string& staging_folder
           {"tokens", split.tokens},
           {"largest_token_id", split.largest_token_id},
           {"longest", split.longest},
+          {"remarks", split.remarks},
           {"columns", columns}};
 }
 
@@ -94,6 +95,7 @@ std::optional<PreparedSplit> split_from_json(const Json& record, const std::stri
   }
   // An entry of before it was kept does not say it.
   split.longest = record.contains("longest") ? record.at("longest").get<int64_t>() : longest_of(split);
+  if (record.contains("remarks")) split.remarks = record.at("remarks").get<std::vector<std::string>>();
   return split;
 }
 

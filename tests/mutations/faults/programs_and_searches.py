@@ -11,3 +11,8 @@ fault("an answer that begins a conversation is refused where a template has no m
       "lib/hftrain/chat/answers.cpp", "opening.empty() ? std::string::npos : before_words.rfind(opening)", "before_words.empty() ? before_words.rfind(opening) : std::string::npos",
       tests=["tasks: instruction data: a template without marks counts what it writes behind its opening of an answer"],
       says=r"does not stand before one that begins")
+
+fault("what was remarked of rows is told by the run alone that prepares them",
+      "lib/hftrain/data/token_cache.cpp", 'if (record.contains("remarks"))', 'if (record.contains("remark"))',
+      tests=["tasks: instruction data: what was remarked of rows is told again where they were prepared before"],
+      says=r"told\(\) ==")
