@@ -103,13 +103,7 @@ TrialRunner::TrialRunner(const CommandContext& context, std::vector<std::string>
       flags_now_(std::move(flags_now)),
       ranks_vary_(draws_ranks(study.specification().space)) {
   const auto slots = static_cast<size_t>(study.specification().parallel);
-  if (slots < 2 || gpus.empty()) return;
-  if (gpus.size() >= slots) {
-    gpus_ = std::move(gpus);
-  } else {
-    context_.err << "warning: " << slots << " trials at a time on " << gpus.size()
-                 << " GPUs: each sees all of them" << std::endl;
-  }
+  if (slots > 1 && gpus.size() >= slots) gpus_ = std::move(gpus);  // else each sees all of them
 }
 
 std::string TrialRunner::devices_of(size_t slot) const {

@@ -197,6 +197,44 @@ def mistakes_are_told_before_the_first_trial(fixture, folder):
     expect("another search" in run(fixture, words(fixture, output, "space: {seed: {choices: [2]}}\nmethod: grid\n"), code=2).stderr, "another search", "")
 
 
+def a_search_that_would_measure_nothing_is_refused_before_a_trial(fixture, folder):
+    output = os.path.join(folder, "out")
+
+    def unevaluated(text, *more):
+        command = words(fixture, output, text, *more)
+        at = command.index("--eval_strategy")
+        return command[:at] + command[at + len(EVALUATED):]
+
+    text = "space: {seed: {choices: [1]}}\nmethod: grid\nmetric: %s\n"
+    for metric, name in (("eval_loss", "eval_loss"), ("loss", "eval_loss"), ("accuracy", "eval_accuracy")):
+        said = run(fixture, unevaluated(text % metric), code=2).stderr
+        expect(f"error: no trial would have the metric {name}\n" in said and "--eval_strategy steps or epoch" in said and not os.path.exists(output),
+               f"{metric} is of evaluations", said)
+    run(fixture, unevaluated(text % "eval_loss", "--do_eval", "--validation_split_percentage", 10))
+    shutil.rmtree(output)
+    run(fixture, unevaluated(text % "grad_norm"))
+    logged = {name for record in records(os.path.join(output, "trial-0")) for name in record}
+    expect("grad_norm" in logged and not any(name.startswith("eval_") for name in logged), "what training logs needs no evaluation", logged)
+
+
+def mistakes_of_file_and_flags_are_told_at_once(fixture, folder):
+    output = os.path.join(folder, "out")
+    text = "space: {seed: {choices: [1]}}\nmethod: %s\nparallel: %s\n"
+    said = run(fixture, words(fixture, output, text % ("gird", 0), "--seeed", 3, "--parallel", 2, "--trials=4"), code=2).stderr
+    for told in ("unknown method 'gird'", "try: parallel: 1\n", "unknown flag --seeed", "try: parallel: … in", "try: trials: … in"):
+        expect(told in said, "all of them", [told, said])
+    said = run(fixture, words(fixture, output, text % ("grid", 1), "--seed", 3, "--push_to_hub", "--overwrite_output_dir", "--dry_run"), code=2).stderr
+    for told in ("--seed counts for no trial", "trials are not pushed", "a trial that was interrupted goes on by itself", "a search trains"):
+        expect(said.count(told) == 1, "all of those, each once", [told, said])
+    drawn = "space: {fp16: {choices: [false, true]}, per_device_train_batch_size: {choices: [1, 2]}, max_steps: {choices: [0, 4]}}\nmethod: grid\n"
+    said = run(fixture, words(fixture, output, drawn), code=2).stderr
+    expect("fp16 does not work on the CPU" in said and "max_steps 0 trains nothing" in said, "at all places of the space", said)
+    expect(not os.path.exists(output), "before the first trial", said)
+    cores = len(os.sched_getaffinity(0))
+    said = run(fixture, words(fixture, output, text % ("grid", cores + 1))).stderr
+    expect(f"warning: {cores + 1} trials at a time on {cores} cores" in said and f"try: parallel: {cores} in" in said, "too many at a time are told", said)
+
+
 def a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are(fixture, folder):
     output = os.path.join(folder, "out")
     text = "space: {seed: {choices: [1, 2]}}\nmethod: grid\nmetric: %s\n"
@@ -363,7 +401,8 @@ SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lo
              a_search_goes_on_with_the_flags_that_it_began_with, trials_that_all_fail_end_the_search_with_the_code_of_the_first,
              a_search_that_is_stopped_before_a_trial_saved_says_so, a_search_goes_on_from_any_folder_with_the_same_files,
              a_trial_of_another_number_of_ranks_is_refused, an_edit_of_the_configuration_ends_a_search_that_runs,
-             a_flag_that_the_space_draws_is_told]
+             a_flag_that_the_space_draws_is_told, a_search_that_would_measure_nothing_is_refused_before_a_trial,
+             mistakes_of_file_and_flags_are_told_at_once]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

@@ -10,12 +10,11 @@
 
 #include "command.h"
 #include "command_options.h"
-#include "hftrain/arguments/flag_table.h"
-#include "hftrain/arguments/other_machines.h"
+#include "commands/search_checks.h"
 #include "hftrain/arguments/parse.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
-#include "hftrain/plan/resolve.h"
+#include "hftrain/base/text.h"
 #include "hftrain/search/study.h"
 #include "hftrain/storage/run_directory.h"
 #include "launcher/front/inputs.h"
@@ -48,11 +47,6 @@ constexpr const char* kSearchUsage =
     "--json          search.json on standard output when all is over, in place of a table\n"
     "FLAGS           those of every trial; `hftrain train --help`\n";
 
-struct SearchRequest {
-  std::string file;
-  std::vector<std::string> flags;  // of every trial, and --json in any of its forms
-};
-
 Error no_file() {
   return Error(ExitCode::kUsage, "nothing says what to search")
       .where("hftrain search")
@@ -76,97 +70,16 @@ SearchRequest read_words(const std::vector<std::string>& words) {
   return request;
 }
 
-std::vector<std::string> with_values(std::vector<std::string> flags, const search::Space& space,
-                                     double place) {
-  for (const search::Parameter& parameter : space)
-    flags.push_back("--" + parameter.flag + '=' + search::word_of(parameter.value_at(place)));
-  return flags;
-}
-
-arguments::ParseOutcome parse_at(const CommandContext& context, const SearchRequest& request,
-                                 const search::Space& space, double place) {
-  return arguments::parse_arguments(with_values(request.flags, space, place), context.environment);
-}
-
-// The flags of every trial by themselves. What is missing the space may have.
-arguments::ParseOutcome parse_given(const CommandContext& context, const SearchRequest& request) {
-  try {
-    return arguments::parse_arguments(request.flags, context.environment);
-  } catch (const arguments::InvalidArguments& incomplete) {
-    return incomplete.read();
-  }
-}
-
-// A value that the space draws is the trial's, whatever else gives the flag one.
-void tell_overruled(const CommandContext& context, const SearchRequest& request,
-                    const search::Specification& specification) {
-  const std::string space =
-      specification.writes_space ? "the space of " + request.file : "the space of a file without one";
-  const arguments::ParseOutcome given = parse_given(context, request);
-  std::vector<Diagnostic> mistakes;
-  for (const search::Parameter& parameter : specification.space) {
-    const arguments::Flag& row = *arguments::flag_table().find(parameter.flag).flag;
-    const std::string flag(row.replaced_by.flag.empty() ? parameter.flag : row.replaced_by.flag);
-    const bool mapping = !row.replaced_by.key.empty();
-    if (mapping || !given.origins.is_given(flag) || !given.origins.is_chosen(flag)) continue;
-    const std::string origin = given.origins.of(flag);
-    if (!origin.starts_with('-') || !specification.writes_space) {
-      context.err << "note: " << flag << " of " << origin << " counts for no trial: " << space << " draws it"
-                  << std::endl;
-      continue;
-    }
-    mistakes.push_back({.what = origin + " counts for no trial",
-                        .where = "command line",
-                        .why = space + " draws " + parameter.flag,
-                        .hint = "leave it out, or write a space without it"});
-  }
-  if (!mistakes.empty()) throw Error(ExitCode::kUsage, std::move(mistakes));
-}
-
-void check_trains(const arguments::ParseOutcome& parsed) {
-  arguments::require_this_machine(parsed);
-  const arguments::Actions& asked = parsed.actions;
-  if (asked.dry_run || asked.print_config || parsed.arguments.interface.smoke) {
-    throw Error(ExitCode::kUsage, "a search trains")
-        .where("hftrain search")
-        .why("--dry_run, --print_config and --smoke do not")
-        .hint("try one trial by hand: hftrain plan with the same flags");
-  }
-  if (!plan::wants_training(parsed)) {
-    throw Error(ExitCode::kUsage, "a search trains")
-        .where(parsed.origins.describe(parsed.arguments.run.do_eval ? "do_eval" : "do_predict"))
-        .why("alone it turns training off, so that every trial would have the same model")
-        .hint(parsed.arguments.run.do_predict ? "--do_train beside it"
-                                              : "--do_train beside it, or --eval_strategy in its place");
-  }
-  if (parsed.arguments.hub.push_to_hub) {
-    throw Error(ExitCode::kUsage, "trials are not pushed to the Hub")
-        .where("hftrain search")
-        .why("--push_to_hub would push each of them")
-        .hint(
-            "leave it out, and push the best one: hf upload ORG/NAME FOLDER --exclude 'checkpoint-*' "
-            "--exclude 'hftrain/*'");
-  }
-  if (parsed.arguments.output.overwrite_output_dir || parsed.origins.is_given("resume_from_checkpoint")) {
-    throw Error(ExitCode::kUsage, "a trial that was interrupted goes on by itself")
-        .where("hftrain search")
-        .why("--overwrite_output_dir and --resume_from_checkpoint would begin every trial at another place")
-        .hint("leave them out; another --output_dir begins a new search");
-  }
-}
-
-// What trials would end with is said before the first: at both ends of every range, and for all choices.
-arguments::ParseOutcome check_ends(const CommandContext& context, const SearchRequest& request,
-                                   const search::Space& space) {
-  size_t most = 2;
-  for (const search::Parameter& parameter : space) most = std::max(most, parameter.choices.size());
-  arguments::ParseOutcome parsed;
-  for (size_t i = 0; i < most; ++i) {
-    const double place = static_cast<double>(i) / static_cast<double>(most - 1);
-    parsed = parse_at(context, request, space, place);
-    check_trains(parsed);
-  }
-  return parsed;
+// Each has less than a machine of its own, which is slower for all and may not fit.
+void tell_crowd(const CommandContext& context, const front::Inputs& inputs, const SearchRequest& request,
+                const search::Specification& specification) {
+  const auto slots = static_cast<size_t>(specification.parallel);
+  const size_t gpus = inputs.parsed.arguments.device.use_cpu ? 0 : inputs.topology.visible.devices.size();
+  const size_t room = gpus > 0 ? gpus : static_cast<size_t>(std::max(1, inputs.topology.host.allowed_cores));
+  if (slots < 2 || slots <= room) return;
+  context.err << "warning: " << slots << " trials at a time on " << with_thousands(room)
+              << (gpus > 0 ? " GPUs: each sees all of them" : " cores: each has a part of one")
+              << "\n  try: parallel: " << room << " in " << request.file << std::endl;
 }
 
 // The GPUs to share out, as CUDA_VISIBLE_DEVICES names them.
@@ -206,11 +119,10 @@ ExitCode run_search(const CommandContext& context) {
     return ExitCode::kDone;
   }
   SearchRequest request = read_words(context.arguments);
-  search::Specification specification =
-      search::read_specification(read_file(request.file, ExitCode::kUsage), request.file);
-  arguments::ParseOutcome parsed = check_ends(context, request, specification.space);
-  tell_overruled(context, request, specification);
+  search::Specification specification = read_search(request);
+  arguments::ParseOutcome parsed = check_search(context, request, specification);
   const front::Inputs inputs = front::gather_machine(std::move(parsed), context.environment);
+  tell_crowd(context, inputs, request, specification);
   const bool json = inputs.parsed.actions.json;
   if (json) request.flags.emplace_back("--json=false");  // the search's own; of a trial it would be refused
   ::signal(SIGPIPE, SIG_IGN);
@@ -219,7 +131,7 @@ ExitCode run_search(const CommandContext& context) {
   search::Study study(std::move(specification), inputs.output_dir, std::move(flags), front::compared_flags);
   const auto flags_now = [&] {
     const search::Space& space = study.specification().space;
-    return front::common_flags(parse_at(context, request, space, 1), space);  // as check_ends() ended
+    return front::common_flags(parse_at(context, request, space, 1), space);  // as check_search() ended
   };
   const ExitCode code = front::TrialRunner(context, request.flags, gpus_of(inputs), flags_now, study).run();
   show_trials(context, json, study);

@@ -50,7 +50,7 @@ constexpr Unsearched kUnsearched[] = {
     {"hub_private_repo", kNotPushed},
     {"hub_always_push", kNotPushed},
     {"smoke", "a trial trains"}};
-constexpr int kMostTrials = 100'000;
+constexpr int kMostTrials = 100'000, kUsualTrials = 20;
 
 // Reads members of a mapping and gathers what is wrong with them, by JSON pointers. Scalars come as texts.
 class Reader {
@@ -93,13 +93,14 @@ class Reader {
           key + ": 0.1");
     return std::nullopt;
   }
-  std::optional<int> count(const Json& mapping, const std::string& key, int least, int most) {
+  // `usual`: what a mistake proposes.
+  std::optional<int> count(const Json& mapping, const std::string& key, int least, int most, int usual) {
     const std::optional<double> value = number(mapping, key, "");
     if (!value) return std::nullopt;
     if (*value >= least && *value <= most && std::floor(*value) == *value) return static_cast<int>(*value);
     wrong('/' + key, "'" + word_of(mapping[key]) + "' is out of range",
           "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
-          key + ": " + std::to_string(std::clamp(20, least, most)));
+          key + ": " + std::to_string(usual));
     return std::nullopt;
   }
   std::optional<std::string> word(const Json& mapping, const std::string& key) {
@@ -387,6 +388,18 @@ void check_grid(const Specification& specification, Reader& reader) {
 
 }  // namespace
 
+bool is_search_key(const std::string& name) {
+  return kKeys.contains(name);
+}
+
+bool training_logs(const std::string& metric) {
+  const std::string name = metric.starts_with("eval_") ? metric.substr(5) : metric;
+  const auto of_memory = [&] { return name.find("_mem_") != std::string::npos; };
+  static const std::set<std::string> kNames = {"grad_norm", "learning_rate", "num_input_tokens_seen",
+                                               "total_flos", "epoch"};
+  return name.starts_with("train_") || kNames.contains(name) || of_memory();
+}
+
 const char* method_name(Method method) {
   for (const auto& [name, each] : kMethods) {
     if (each == method) return name;
@@ -436,14 +449,17 @@ Specification read_specification(const std::string& text, const std::string& nam
                             : default_space();
   read_method(written, specification, reader);
   const bool grid = specification.method == Method::kGrid;
-  specification.trials = reader.count(written, "trials", 1, kMostTrials).value_or(grid ? 0 : 20);
+  specification.trials =
+      reader.count(written, "trials", 1, kMostTrials, kUsualTrials).value_or(grid ? 0 : kUsualTrials);
   if (const auto metric = reader.word(written, "metric")) specification.metric = metric_of(*metric);
   // The Trainer's rule for metric_for_best_model.
   specification.greater_is_better =
       reader.truth(written, "greater_is_better", "").value_or(!specification.metric.ends_with("loss"));
-  specification.parallel = reader.count(written, "parallel", 1, 1024).value_or(1);
+  // How many there is room for depends on the machine.
+  specification.parallel = reader.count(written, "parallel", 1, 1024, 1).value_or(1);
+  constexpr int kUsualSeed = 42, kMostSeed = std::numeric_limits<int>::max();
   specification.seed =
-      static_cast<uint64_t>(reader.count(written, "seed", 0, std::numeric_limits<int>::max()).value_or(42));
+      static_cast<uint64_t>(reader.count(written, "seed", 0, kMostSeed, kUsualSeed).value_or(kUsualSeed));
   if (grid) check_grid(specification, reader);
   reader.finish();
   return specification;

@@ -26,6 +26,11 @@ struct Specification {
 
 const char* method_name(Method method);
 
+// Of the file itself: "parallel".
+bool is_search_key(const std::string& name);
+// Whether a run logs the metric, with or without its eval_, that evaluates nothing.
+bool training_logs(const std::string& metric);
+
 // What a space calls the flag that was written as `name`: of a name that is none, the name.
 std::string name_in_space(const std::string& name);
 

@@ -16,3 +16,28 @@ fault("what was remarked of rows is told by the run alone that prepares them",
       "lib/hftrain/data/token_cache.cpp", 'if (record.contains("remarks"))', 'if (record.contains("remark"))',
       tests=["tasks: instruction data: what was remarked of rows is told again where they were prepared before"],
       says=r"told\(\) ==")
+
+fault("a search whose trials evaluate nothing trains one before it says so",
+      "apps/hftrain/commands/search_checks.cpp", "if (mistakes.none() && !measures)", "if (!mistakes.none() && !measures)",
+      tests=["runs: search: a search that would measure nothing is refused before a trial"],
+      says=r"eval_loss is of evaluations|ends with 2")
+
+fault("a key of the file of --search among the flags is a flag that was misspelt",
+      "apps/hftrain/commands/search_checks.cpp", "if (!search::is_search_key(key)) return mistake;", "if (search::is_search_key(key)) return mistake;",
+      tests=["runs: search: mistakes of file and flags are told at once"],
+      says=r"all of them")
+
+fault("mistakes of a search's flags wait until its file has none",
+      "apps/hftrain/commands/search_checks.cpp", "if (!problems.empty()) mistakes.add(", "if (problems.empty()) mistakes.add(",
+      tests=["runs: search: mistakes of file and flags are told at once"],
+      says=r"all of them")
+
+fault("what a search refuses of its flags is told one at a time",
+      "apps/hftrain/commands/search_checks.cpp", "  tell_overruled(context, request, specification, mistakes);\n", "  mistakes.finish();\n  tell_overruled(context, request, specification, mistakes);\n",
+      tests=["runs: search: mistakes of file and flags are told at once"],
+      says=r"all of those, each once")
+
+fault("a number of trials at a time that is none is answered with twenty",
+      "lib/hftrain/search/specification.cpp", 'reader.count(written, "parallel", 1, 1024, 1)', 'reader.count(written, "parallel", 1, 1024, 20)',
+      tests=["runs: search: mistakes of file and flags are told at once"],
+      says=r"all of them")

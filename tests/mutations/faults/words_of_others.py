@@ -113,7 +113,7 @@ fault("bf16 that is switched off by hand loses to an Accelerate file",
       says=r"refused.arguments.precision.bf16")
 
 fault("a search of evaluations alone is begun",
-      "apps/hftrain/commands/search.cpp", "if (!plan::wants_training(parsed)) {", "if (false) {",
+      "apps/hftrain/commands/search_checks.cpp", "if (!plan::wants_training(parsed)) {", "if (false) {",
       tests=["runs: search: mistakes are told before the first trial"],
       says=r"ends with 2|an evaluation alone")
 
@@ -362,7 +362,7 @@ fault("a trial pushes where another one does not",
       tests=["search: what is no flag of a trial is not searched, by whichever name"], says=r"push-to-hub")
 
 fault("a search looks at the last set of choices alone",
-      "apps/hftrain/commands/search.cpp", "    check_trains(parsed);\n  }\n", "  }\n  check_trains(parsed);\n",
+      "apps/hftrain/commands/search_checks.cpp", "      check_trains(parsed, mistakes);\n      measures", "      if (i + 1 == most) check_trains(parsed, mistakes);\n      measures",
       tests=["runs: search: mistakes are told before the first trial"], says=r"no trial of --do_eval, do_train|ends with 2")
 
 fault("a search asks for help as a trial",
@@ -378,7 +378,7 @@ fault("a search calls flags by the names in its file",
       tests=["search: a flag is one parameter of a search by whichever name"], says=r"per_device_train_batch_size")
 
 fault("a flag that the space draws is dropped without a word",
-      "apps/hftrain/commands/search.cpp", "    if (mapping || !given.origins.is_given(flag)", "    if (!mapping || !given.origins.is_given(flag)",
+      "apps/hftrain/commands/search_checks.cpp", "    if (mapping || !given.origins.is_given(flag)", "    if (!mapping || !given.origins.is_given(flag)",
       tests=["runs: search: a flag that the space draws is told"], says=r"ends with 2")
 
 fault("mistakes in a search have no line",
