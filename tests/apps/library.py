@@ -194,6 +194,25 @@ def what_it_creates_is_used_in_its_stages(library, folder):
                (column(own), column(sharded)))
 
 
+def flags_of_what_it_creates_itself_are_told(library, folder):
+    few = ("--max_steps", 2, "--learning_rate", "0.1", "--weight_decay", "0.1", "--max_grad_norm", "0.5")
+    idle = ("--optim", "adamw_torch", "--adam_beta1", "0.5", "--adam_epsilon", "1e-3", "--warmup_ratio", "0.5")
+    effect, program = "no effect but what the program reads of", "is that of the program 'in_stages'"
+    text = library.start(library.program("in_stages"), os.path.join(folder, "plain"), *few)
+    of_schedule = f"--lr_scheduler_type cosine has {effect} it in about_run().arguments: the schedule {program}"
+    expect(text.count(of_schedule) == text.count(effect) == 1, "what it is handed acts", text)
+    text = library.start(library.program("in_stages"), os.path.join(folder, "own"), *few, *idle)
+    expect(column(os.path.join(folder, "plain")) == column(os.path.join(folder, "own")), "all else does not", text)
+    for told in (f"--optim adamw_torch, --adam_beta1 0.5, --adam_epsilon 0.001 have {effect} them in about_run().arguments: the optimizer {program}",
+                 f"--lr_scheduler_type cosine, --warmup_steps 0.5 have {effect} them in about_run().arguments: the schedule {program}"):
+        expect(text.count(told) == 1, "that is told once", text)
+    text = library.wrong("makes_nothing", "", os.path.join(folder, "none"), *few, *idle)
+    expect(effect not in text, "those of the flags read them", text)
+    cycle = ("--lr_scheduler_type", "OneCycle", "--lr_scheduler_kwargs", '{"cycle_min_lr": 0.01, "cycle_max_lr": 0.1}')
+    text = library.wrong("descends", "", os.path.join(folder, "cycle"), "--max_steps", 2, *cycle)
+    runs.in_order(text, "OneCycle: the momentum does not cycle", "the program 'wrong'")
+
+
 STRATEGIES = {"zero1": ("--sharded_ddp", "simple"), "full_shard": ("--fsdp", "full_shard")}
 
 
@@ -335,7 +354,8 @@ def commands_without_a_run_are_those_of_hftrain(library, folder):
 
 
 SCENARIOS = [a_plain_program_trains_as_hftrain, a_loss_and_its_log_are_the_programs, a_training_step_sees_the_inputs_first,
-             its_metrics_judge_what_its_step_predicts, what_could_not_act_is_refused, its_loaders_give_other_data, optimizers_are_passed_in_and_saved, what_it_creates_is_used_in_its_stages, a_callback_stops_and_saves,
+             its_metrics_judge_what_its_step_predicts, what_could_not_act_is_refused, its_loaders_give_other_data, optimizers_are_passed_in_and_saved,
+             what_it_creates_is_used_in_its_stages, flags_of_what_it_creates_itself_are_told, a_callback_stops_and_saves,
              others_are_refused_before_anything_starts, outputs_of_another_shape_are_refused, its_metrics_say_which_model_is_best,
              an_optimizer_that_is_none_is_that_of_the_flags, state_that_checkpoints_could_not_keep_is_refused,
              batches_that_do_not_fit_are_refused, stages_are_told_and_fail_as_hftrain_does, commands_without_a_run_are_those_of_hftrain]

@@ -107,6 +107,8 @@ TEST_CASE(
   };
   CHECK(contains(outcome("cosine", "linear"), "goes on with the schedule cosine instead of linear"));
   CHECK(contains(outcome("cosine", "own"), "goes on with the schedule cosine instead of own"));
+  CHECK(contains(outcome("cosine", "own"), "try: the program that the checkpoint is from where"));
+  CHECK_FALSE(contains(outcome("cosine", "own"), "--lr_scheduler_type own"));
   for (const char* same : {"cosine", "greedy", "WarmupLR"})
     CHECK_FALSE(contains(outcome(same, same), "schedule is"));
   CHECK_FALSE(contains(outcome("greedy", ""), "schedule is"));  // nobody knows

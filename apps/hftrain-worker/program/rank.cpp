@@ -3,16 +3,21 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "hftrain/arguments/compat.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/log_level.h"
+#include "hftrain/base/text.h"
 #include "hftrain/models/batch.h"
 #include "hftrain/tasks/scorer.h"
 #include "hftrain/tasks/task_table.h"
@@ -68,6 +73,20 @@ double finite_factor(const Schedule& schedule, int64_t updates) {
 Error refusal_of(const std::string& why, const std::string& hint) {
   const trainer::PluginPart part = part_of_program(kTrainer);
   return Error(ExitCode::kUsage, part.whole + " cannot be used").where(part.path).why(why).hint(hint);
+}
+
+// Of those flags the ones whose values are not what a run has that says nothing, an older release of --hf_compat among it.
+std::vector<std::string> given_of(const plan::RunPlan& plan, std::initializer_list<const char*> flags) {
+  const Json arguments = parse_json(plan.logging.arguments_json, "the arguments of the plan");
+  std::vector<std::string> given;
+  for (const char* flag : flags) {
+    const Json value = arguments.value(flag, Json());
+    const bool of_decay_alone = flag == std::string_view("optim_args") && plan.optimizer.options.empty();
+    if (value.is_null() || of_decay_alone || value == arguments::default_in(flag, plan.release)) continue;
+    given.push_back("--" + std::string(flag) + ' ' +
+                    (value.is_string() ? value.get<std::string>() : dump_json(value, -1)));
+  }
+  return given;
 }
 
 }  // namespace
@@ -259,8 +278,28 @@ void Rank::say_none(const std::string& method, bool passed_in) const {
                            (passed_in ? "the one that was passed in" : "the one of the flags"));
 }
 
-void Rank::add_optimizers(trainer::Extensions& extensions) {
-  const trainer::PluginPart part = part_of_program(kTrainer);
+// Whether the program looks for them itself nobody knows.
+void Rank::say_idle(std::initializer_list<const char*> flags, const std::string& what) const {
+  const std::vector<std::string> given = given_of(parts.plan, flags);
+  if (run.rank != 0 || !parts.plan.do_train || given.empty()) return;
+  const bool one = given.size() == 1;
+  parts.events.message(LogLevel::kInfo, join(given, ", ") + (one ? " has" : " have") +
+                                            " no effect but what the program reads of " +
+                                            (one ? "it" : "them") + " in about_run().arguments: the " + what +
+                                            " is that of " + part_of_program(kTrainer).whole);
+}
+
+// A program's optimizer is handed the rate alone.
+void Rank::say_still_momentum() const {
+  const plan::SchedulePlan& schedule = parts.plan.schedule;
+  if (run.rank != 0 || schedule.name != "OneCycle" || !schedule.options.value("cycle_momentum", true)) return;
+  parts.events.message(LogLevel::kWarning,
+                       "OneCycle: the momentum does not cycle, for the optimizer is that of " +
+                           part_of_program(kTrainer).whole +
+                           " and is told the rate alone; \"cycle_momentum\": false says so");
+}
+
+void Rank::add_optimizer(trainer::Extensions& extensions) {
   MakeOptimizer create = given_.optimizer;
   if (overridden.create_optimizer)
     create = [this](const std::vector<ParameterGroup>& groups) {
@@ -268,21 +307,31 @@ void Rank::add_optimizers(trainer::Extensions& extensions) {
       if (!made) say_none("create_optimizer", given_.optimizer != nullptr);
       return made || !given_.optimizer ? std::move(made) : given_.optimizer(groups);
     };
-  if (create)
-    extensions.make_optimizer =
-        [part, make = own_optimizer(part, std::move(create))](std::vector<optim::ParameterGroup> groups) {
-          return part.call("create_optimizer", [&] { return make(std::move(groups)); });
-        };
+  if (!create) return;
+  const trainer::PluginPart part = part_of_program(kTrainer);
+  extensions.make_optimizer =
+      [this, part, own_schedule = extensions.rate_factor != nullptr,
+       make = own_optimizer(part, std::move(create))](std::vector<optim::ParameterGroup> groups) {
+        auto made = part.call("create_optimizer", [&] { return make(std::move(groups)); });
+        if (made) say_idle({"optim", "optim_args", "adam_beta1", "adam_beta2", "adam_epsilon"}, "optimizer");
+        if (made && !own_schedule) say_still_momentum();
+        return made;
+      };
+}
+
+void Rank::add_schedule(trainer::Extensions& extensions) {
+  const trainer::PluginPart part = part_of_program(kTrainer);
   Schedule schedule;
   if (overridden.create_scheduler)
     schedule =
         part.call("create_scheduler", [&] { return own_->create_scheduler(parts.plan.steps.max_steps); });
   if (overridden.create_scheduler && !schedule) say_none("create_scheduler", given_.scheduler != nullptr);
   if (!schedule) schedule = given_.scheduler;
-  if (schedule)
-    extensions.rate_factor = [part, schedule = std::move(schedule)](int64_t updates) {
-      return part.call("schedule", [&] { return finite_factor(schedule, updates); });
-    };
+  if (!schedule) return;
+  say_idle({"lr_scheduler_type", "lr_scheduler_kwargs", "warmup_steps"}, "schedule");
+  extensions.rate_factor = [part, schedule = std::move(schedule)](int64_t updates) {
+    return part.call("schedule", [&] { return finite_factor(schedule, updates); });
+  };
 }
 
 std::shared_ptr<trainer::Trainer> Rank::open() {
@@ -292,7 +341,8 @@ std::shared_ptr<trainer::Trainer> Rank::open() {
   add_callbacks(extensions);
   add_methods(extensions);
   add_loaders(extensions);
-  add_optimizers(extensions);
+  add_schedule(extensions);
+  add_optimizer(extensions);
   if (extensions.whose.empty()) extensions.whose = part_of_program(kTrainer).whole;
   return std::make_shared<trainer::Trainer>(parts.plan, parts.context, parts.communicator, parts.events,
                                             std::move(extensions));

@@ -1,6 +1,7 @@
 // What stands behind hftrain::Rank: the rank that a program's Trainer is made for.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,10 +47,13 @@ class Rank {
   void add_callbacks(trainer::Extensions& extensions);
   void add_methods(trainer::Extensions& extensions);
   void add_loaders(trainer::Extensions& extensions);
-  void add_optimizers(trainer::Extensions& extensions);
+  void add_schedule(trainer::Extensions& extensions);
+  void add_optimizer(trainer::Extensions& extensions);  // after the schedule
   void check_flags() const;
   void check_losses(const trainer::Extensions& of_plugin) const;
   void say_none(const std::string& method, bool passed_in) const;
+  void say_idle(std::initializer_list<const char*> flags, const std::string& what) const;
+  void say_still_momentum() const;
   architectures::Head head() const;
   trainer::Prediction own_prediction(const models::Batch& columns, const trainer::Predict& predict);
   at::Tensor own_step(const models::Batch& columns, const trainer::ForwardBackward& compute);

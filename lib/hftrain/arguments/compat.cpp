@@ -20,6 +20,14 @@ bool is_newer(int64_t release, std::string_view last) {
   return release / 100 > release_number(last).value_or(0) / 100;
 }
 
+// Null: it had that of today.
+const Json* older_default(const FlagHistory& row, int64_t release) {
+  for (const OlderDefault& older : row.older) {
+    if (!older.given.is_null() && !is_newer(release, older.last)) return &older.given;
+  }
+  return nullptr;
+}
+
 // Before, a ratio of 1 was all updates, where warmup_steps counts one.
 void take_warmup_ratio(ParseOutcome& outcome) {
   const auto ratio = outcome.unread.extract("warmup_ratio");
@@ -47,6 +55,14 @@ int64_t asked_release(const Arguments& arguments) {
   return asked ? release_number(*asked).value_or(kThisRelease) : kThisRelease;
 }
 
+Json default_in(std::string_view flag, int64_t release) {
+  for (const FlagHistory& row : flag_histories()) {
+    const Json* const older = row.flag == flag ? older_default(row, release) : nullptr;
+    if (older != nullptr) return *older;
+  }
+  return flag_table().named(flag).default_value();
+}
+
 void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems) {
   take_warmup_ratio(outcome);
   const std::optional<std::string>& asked = outcome.arguments.interface.hf_compat;
@@ -70,11 +86,9 @@ void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems) {
   for (const FlagHistory& row : flag_histories()) {
     const std::string flag(row.flag);
     if (!outcome.origins.is_default(flag)) continue;
-    for (const OlderDefault& older : row.older) {
-      if (older.given.is_null() || is_newer(*release, older.last)) continue;
-      flag_table().named(row.flag).slot.set(outcome.arguments, older.given);
+    if (const Json* const older = older_default(row, *release)) {
+      flag_table().named(row.flag).slot.set(outcome.arguments, *older);
       outcome.origins.set_filled_in(flag, "hf_compat " + *asked);
-      break;
     }
   }
   if (*release < kFirstWithFolder && !outcome.arguments.output.output_dir)

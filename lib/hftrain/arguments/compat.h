@@ -19,6 +19,9 @@ std::optional<int64_t> release_number(std::string_view text);
 // What the checked --hf_compat names; kThisRelease without it.
 int64_t asked_release(const Arguments& arguments);
 
+// What a flag is where nobody gives it, in that release.
+Json default_in(std::string_view flag, int64_t release);
+
 // Gives flags that nobody gave the default that they had, with hf_compat as origin; before derive(). A release that
 // is none or not one of these is a mistake.
 void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems);

@@ -1,9 +1,13 @@
 // What is different about a run that goes on from a checkpoint (outputs.md 8.9 of the contract).
+#include <string_view>
+
 #include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
 
 namespace hftrain::plan {
 namespace {
+
+constexpr std::string_view kOwnSchedule = "own";  // of a program: no flag has that word
 
 // A run that goes on with another number of ranks.
 void note_ranks(const SavedRun& saved, const RunPlan& plan, std::vector<Diagnostic>& notes) {
@@ -76,7 +80,9 @@ void note_schedule(const ResolveInput& input, const RunPlan& plan, std::vector<D
   notes.push_back(warning(
       "the run goes on with the schedule " + plan.schedule.name + " instead of " + input.saved->schedule,
       "it takes the updates that were made and the rate that the run began with from the checkpoint",
-      "--lr_scheduler_type " + input.saved->schedule + " where the run is to be the same"));
+      (input.saved->schedule == kOwnSchedule ? "the program that the checkpoint is from"
+                                             : "--lr_scheduler_type " + input.saved->schedule) +
+          " where the run is to be the same"));
 }
 
 }  // namespace
@@ -84,7 +90,7 @@ void note_schedule(const ResolveInput& input, const RunPlan& plan, std::vector<D
 void check_resumed_schedule(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
   if (!has_other_schedule(input, plan)) return;
   const std::string &before = input.saved->schedule, &now = plan.schedule.name;
-  const bool own = before == "own";  // a factor of the step, too
+  const bool own = before == kOwnSchedule;  // a factor of the step, too
   if ((own || goes_by_steps(before)) && goes_by_steps(now)) return;
   problems.usage("the saved schedule is \"" + before + "\", this run's is \"" + now + "\"",
                  input.parsed.origins.describe("lr_scheduler_type"),

@@ -136,6 +136,11 @@ class Passing : public Trainer {
   explicit Passing(Rank& rank) : Trainer(rank, {.optimizer = descending, .scheduler = half}) {}
 };
 
+class DescendingByFlags final : public Trainer {
+ public:
+  explicit DescendingByFlags(Rank& rank) : Trainer(rank, {.optimizer = descending, .scheduler = {}}) {}
+};
+
 // Makes nothing, so that what was passed in counts.
 class PassingAndMakingNothing final : public Passing {
  public:
@@ -260,6 +265,7 @@ int main(int argc, char** argv) {
       {"judges", hftrain::main<Judging>},
       {"passes", hftrain::main<Passing>},
       {"passes_and_makes_nothing", hftrain::main<PassingAndMakingNothing>},
+      {"descends", hftrain::main<DescendingByFlags>},
       {"makes_nothing", hftrain::main<MakingNothing>},
       {"loads_training", hftrain::main<LoadingTraining>},
       {"loads_evaluation", hftrain::main<LoadingEvaluation>},

@@ -2,6 +2,26 @@
 
 OF_PROGRAMS = "runs: programs with a Trainer of their own, built against the installed tree, do what their page says"
 
+fault("flags beside an optimizer of a program's are passed over without a word",
+      "apps/hftrain-worker/program/rank.cpp", "if (made) say_idle(", "if (!made) say_idle(",
+      tests=[OF_PROGRAMS],
+      says=r"that is told once")
+
+fault("flags beside a schedule of a program's are told where nobody gave them",
+      "apps/hftrain-worker/program/rank.cpp", "value == arguments::default_in(flag, plan.release)", "value.empty()",
+      tests=[OF_PROGRAMS],
+      says=r"what it is handed acts|that is told once")
+
+fault("a program's optimizer under OneCycle keeps its momentum without a word",
+      "apps/hftrain-worker/program/rank.cpp", "if (made && !own_schedule) say_still_momentum();", "if (made && own_schedule) say_still_momentum();",
+      tests=[OF_PROGRAMS],
+      says=r"OneCycle: the momentum does not cycle")
+
+fault("who goes on without the program is told to name its schedule as a flag's",
+      "lib/hftrain/plan/resume_notes.cpp", "(input.saved->schedule == kOwnSchedule ?", "(input.saved->schedule.empty() ?",
+      tests=["plan: a run goes on with another schedule where both are functions of the step, and is refused otherwise"],
+      says=r"the program that the checkpoint is from where")
+
 fault("a plug-in of a file is replaced by that of the command line without a word",
       "lib/hftrain/arguments/merge.cpp", "if (flag.given_once) tell_replaced(", "if (flag.given_once && winner.value.is_null()) tell_replaced(",
       tests=["arguments: a plug-in of a file that another one replaces is told, with both places"],
