@@ -22,6 +22,11 @@ fault("who goes on without the program is told to name its schedule as a flag's"
       tests=["plan: a run goes on with another schedule where both are functions of the step, and is refused otherwise"],
       says=r"the program that the checkpoint is from where")
 
+fault("a program's loader goes on in the middle of an epoch of other ranks",
+      "lib/hftrain/trainer/resuming.cpp", 'saved.value("world_size", communicator_.world_size()) != communicator_.world_size();', 'saved.value("world_size", communicator_.world_size()) < 0;',
+      tests=[OF_PROGRAMS],
+      says=r"ends with 2")
+
 fault("a plug-in of a file is replaced by that of the command line without a word",
       "lib/hftrain/arguments/merge.cpp", "if (flag.given_once) tell_replaced(", "if (flag.given_once && winner.value.is_null()) tell_replaced(",
       tests=["arguments: a plug-in of a file that another one replaces is told, with both places"],
