@@ -340,6 +340,14 @@ def stages_are_told_and_fail_as_hftrain_does(library, folder):
     expect("training diverged" in text and "it did not work" not in text, "what failed first is told", text)
 
 
+def a_method_that_hides_one_of_trainer_does_not_compile(library, folder):
+    built = installed.built("wrong", pathlib.Path(__file__).parent / "wrong_programs", "wrong")
+    done = subprocess.run(["cmake", "--build", built, "--target", "hides"], text=True, capture_output=True)
+    text = done.stdout + done.stderr
+    expect(done.returncode != 0 and "your compute_loss has the name of a method of hftrain::Trainer and is another one" in text, "the compiler says so", text)
+    expect(text.count("error:") == 1, "and nothing else", text)
+
+
 def commands_without_a_run_are_those_of_hftrain(library, folder):
     for words, code, said in ((("checkpoint", "inspect", os.path.join(folder, "gone")), 4, "try: "), (("docs", "man"), 0, "EXIT STATUS"),
                               (("completion", "bash"), 0, "complete"), (("cache", "list"), 0, ""), (("--version",), 0, "hftrain"),
@@ -358,7 +366,7 @@ SCENARIOS = [a_plain_program_trains_as_hftrain, a_loss_and_its_log_are_the_progr
              what_it_creates_is_used_in_its_stages, flags_of_what_it_creates_itself_are_told, a_callback_stops_and_saves,
              others_are_refused_before_anything_starts, outputs_of_another_shape_are_refused, its_metrics_say_which_model_is_best,
              an_optimizer_that_is_none_is_that_of_the_flags, state_that_checkpoints_could_not_keep_is_refused,
-             batches_that_do_not_fit_are_refused, stages_are_told_and_fail_as_hftrain_does, commands_without_a_run_are_those_of_hftrain]
+             batches_that_do_not_fit_are_refused, a_method_that_hides_one_of_trainer_does_not_compile, stages_are_told_and_fail_as_hftrain_does, commands_without_a_run_are_those_of_hftrain]
 
 if __name__ == "__main__":
     runs.run_scenarios(SCENARIOS, sys.argv[1:], Library)

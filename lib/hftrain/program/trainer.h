@@ -114,12 +114,52 @@ struct Program {
 // The rest of main(): an exit code.
 extern "C" int hftrain_program_main(int argc, char** argv, const Program& program);
 
+// What a method is but for its class; void of one that could not be called as Trainer's are.
+template <typename Method>
+struct Signature {
+  using Type = void;
+};
+template <typename Result, typename Class, typename... Arguments>
+struct Signature<Result (Class::*)(Arguments...)> {
+  using Type = Result(Arguments...);
+};
+template <typename Result, typename Class, typename... Arguments>
+struct Signature<Result (Class::*)(Arguments...) noexcept> {
+  using Type = Result(Arguments...);
+};
+
+// What hides a method of Trainer would never be called.
+#define HFTRAIN_CHECK_METHOD(METHOD)                                                  \
+  static_assert(std::is_same_v<typename Signature<decltype(&Own::METHOD)>::Type,      \
+                               typename Signature<decltype(&Trainer::METHOD)>::Type>, \
+                "your " #METHOD                                                       \
+                " has the name of a method of hftrain::Trainer and is another one: "  \
+                "declare it as in hftrain/program/trainer.h, with override")
 #define HFTRAIN_OVERRIDDEN(METHOD) (!std::is_same_v<decltype(&Own::METHOD), decltype(&Trainer::METHOD)>)
+
+template <typename Own>
+constexpr void check_methods() {
+  HFTRAIN_CHECK_METHOD(run);
+  HFTRAIN_CHECK_METHOD(train);
+  HFTRAIN_CHECK_METHOD(evaluate);
+  HFTRAIN_CHECK_METHOD(predict);
+  HFTRAIN_CHECK_METHOD(compute_loss);
+  HFTRAIN_CHECK_METHOD(training_step);
+  HFTRAIN_CHECK_METHOD(prediction_step);
+  HFTRAIN_CHECK_METHOD(compute_metrics);
+  HFTRAIN_CHECK_METHOD(log);
+  HFTRAIN_CHECK_METHOD(get_train_dataloader);
+  HFTRAIN_CHECK_METHOD(get_eval_dataloader);
+  HFTRAIN_CHECK_METHOD(get_test_dataloader);
+  HFTRAIN_CHECK_METHOD(create_optimizer);
+  HFTRAIN_CHECK_METHOD(create_scheduler);
+}
 
 // `Own` is made of a Rank alone.
 template <typename Own>
 int main(int argc, char** argv) {
   static_assert(std::is_base_of_v<Trainer, Own>, "a Trainer of your own is derived from hftrain::Trainer");
+  check_methods<Own>();
   Program program;
   program.make = [](Rank& rank) -> std::unique_ptr<Trainer> { return std::make_unique<Own>(rank); };
   program.overridden = {.compute_loss = HFTRAIN_OVERRIDDEN(compute_loss),
@@ -135,6 +175,7 @@ int main(int argc, char** argv) {
   return hftrain_program_main(argc, argv, program);
 }
 
+#undef HFTRAIN_CHECK_METHOD
 #undef HFTRAIN_OVERRIDDEN
 
 }  // namespace hftrain

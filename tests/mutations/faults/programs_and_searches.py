@@ -22,6 +22,11 @@ fault("who goes on without the program is told to name its schedule as a flag's"
       tests=["plan: a run goes on with another schedule where both are functions of the step, and is refused otherwise"],
       says=r"the program that the checkpoint is from where")
 
+fault("a method that hides one of Trainer compiles, and is never called",
+      "lib/hftrain/program/trainer.h", "HFTRAIN_CHECK_METHOD(compute_loss);", "",
+      tests=["runs: programs that do what they may not end in words"],
+      says=r"the compiler says so")
+
 fault("a program's loader goes on in the middle of an epoch of other ranks",
       "lib/hftrain/trainer/resuming.cpp", 'saved.value("world_size", communicator_.world_size()) != communicator_.world_size();', 'saved.value("world_size", communicator_.world_size()) < 0;',
       tests=[OF_PROGRAMS],
