@@ -261,7 +261,9 @@ def outputs_of_another_shape_are_refused(library, folder):
         text = library.wrong("predicts", how, os.path.join(folder, how), *EVALUATES, code=1)
         runs.in_order(text, "the program 'wrong' has failed", "its Trainer, prediction_step", words)
     for kind, how, method, words in (("prices", "loss_throws", "compute_loss", "no price"), ("prices", "loss_is_logits", "compute_loss", "no float32 scalar"),
-                                     ("judges", "judging_throws", "compute_metrics", "no judgement")):
+                                     ("judges", "judging_throws", "compute_metrics", "no judgement"),
+                                     ("judges", "judges_twice", "compute_metrics", "it gives 'mine' twice"), ("judges", "judges_speed", "compute_metrics", "it gives 'runtime'"),
+                                     ("judges", "judges_namelessly", "compute_metrics", "a metric without a name")):
         text = library.wrong(kind, how, os.path.join(folder, how), *EVALUATES, code=1)
         runs.in_order(text, "the program 'wrong' has failed", f"its Trainer, {method}, ", words)
 

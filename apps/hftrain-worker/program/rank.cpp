@@ -70,6 +70,18 @@ double finite_factor(const Schedule& schedule, int64_t updates) {
   return factor;
 }
 
+// Of two numbers under one name one would be lost, and the speeds of an evaluation are told by hftrain.
+plugin::Metrics once_each(plugin::Metrics metrics) {
+  std::set<std::string> names = {"runtime", "samples_per_second", "steps_per_second"};
+  for (const auto& [name, value] : metrics) {
+    if (name.empty()) throw std::runtime_error("it gives a metric without a name");
+    if (!names.insert(name).second)
+      throw std::runtime_error("it gives '" + name +
+                               "' twice, or in the place of what evaluation tells of its speed");
+  }
+  return metrics;
+}
+
 Error refusal_of(const std::string& why, const std::string& hint) {
   const trainer::PluginPart part = part_of_program(kTrainer);
   return Error(ExitCode::kUsage, part.whole + " cannot be used").where(part.path).why(why).hint(hint);
@@ -229,7 +241,7 @@ void Rank::add_methods(trainer::Extensions& extensions) {
   if (overridden.compute_metrics)
     extensions.metrics = [this, part](const trainer::JudgedOutputs& all) {
       return part.call("compute_metrics", [&] {
-        return own_->compute_metrics({.predictions = all.predictions, .labels = all.labels});
+        return once_each(own_->compute_metrics({.predictions = all.predictions, .labels = all.labels}));
       });
     };
 }

@@ -71,3 +71,8 @@ fault("a number of trials at a time that is none is answered with twenty",
       "lib/hftrain/search/specification.cpp", 'reader.count(written, "parallel", 1, 1024, 1)', 'reader.count(written, "parallel", 1, 1024, 20)',
       tests=["runs: search: mistakes of file and flags are told at once"],
       says=r"all of them")
+
+fault("of a metric that a program gives twice one number is lost",
+      "apps/hftrain-worker/program/rank.cpp", "if (!names.insert(name).second)", "if (names.insert(name).second && name.empty())",
+      tests=["runs: programs that do what they may not end in words"],
+      says=r"ends with 1")
