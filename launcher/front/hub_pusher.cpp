@@ -21,10 +21,6 @@
 namespace hftrain::front {
 namespace {
 
-constexpr const char* kTheModel = "the model";
-constexpr int kMostAtOnce =
-    4;  // each holds what it is to send on the disk, though its checkpoint may be gone
-
 std::string last_part(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
@@ -59,20 +55,28 @@ void HubPusher::on_event(const plan::WorkerEvent& event) {
 }
 
 void HubPusher::push_output() {
-  add("");
+  whole_ = true;
+  keep_and_send("");
+}
+
+void HubPusher::add(const std::string& checkpoint) {
+  if (asked_.hub_strategy == "end") return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    saved_.push_back(checkpoint);
+    folders_[name_in_repository(checkpoint)] = checkpoint;
+    const bool waits = pending_ >= (asked_.hub_always_push ? kMostAtOnce : 1);
+    if (waits && (asked_.hub_always_push || asked_.hub_strategy == "all_checkpoints"))
+      skipped_.insert(last_part(checkpoint));
+    if (waits) return;
+  }
+  keep_and_send(checkpoint);
 }
 
 // Empty: the output folder at the end.
-void HubPusher::add(const std::string& checkpoint) {
-  if (!checkpoint.empty() && asked_.hub_strategy == "end") return;
+void HubPusher::keep_and_send(const std::string& checkpoint) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!checkpoint.empty()) folders_[name_in_repository(checkpoint)] = checkpoint;
-    if (!checkpoint.empty() && pending_ >= (asked_.hub_always_push ? kMostAtOnce : 1)) {
-      if (asked_.hub_always_push || asked_.hub_strategy == "all_checkpoints")
-        skipped_.insert(last_part(checkpoint));
-      return;
-    }
     ++pending_;
   }
   const std::string folder = snapshots_of(output_dir_) + '/' + std::to_string(orders_++);
@@ -82,10 +86,18 @@ void HubPusher::add(const std::string& checkpoint) {
           std::make_shared<Order>(checkpoint.empty() ? keep_output(folder) : keep(checkpoint, folder));
       pushes_.add([this, order] { send(*order); });
     } catch (...) {
-      failed({{checkpoint.empty() ? kTheModel : last_part(checkpoint), {}}});
+      failed(commits_of(checkpoint));
       done();
     }
   });
+}
+
+// What they are called when they are missing, and no more.
+std::vector<HubPusher::Commit> HubPusher::commits_of(const std::string& checkpoint) const {
+  std::vector<Commit> commits = {{kTheModel, {}}};
+  if (!checkpoint.empty() && asked_.hub_strategy != "every_save")
+    commits.push_back({name_in_repository(checkpoint), {}});
+  return commits;
 }
 
 HubPusher::Order HubPusher::keep_output(const std::string& folder) {
@@ -217,42 +229,6 @@ void HubPusher::tell() {
     notices.swap(notices_);
   }
   for (const auto& [level, text] : notices) console_.message(level, text);
-}
-
-std::vector<std::string> HubPusher::commands_that_push(const std::vector<std::string>& missing) const {
-  std::vector<std::string> commands;
-  for (const std::string& what : missing) {
-    const auto checkpoint = folders_.find(what);
-    commands.push_back(checkpoint == folders_.end() ? command_that_pushes(target_, output_dir_)
-                                                    : command_that_pushes(target_, checkpoint->second, what));
-  }
-  return commands;
-}
-
-void HubPusher::tell_end() {
-  tell();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const std::vector<std::string> skipped(skipped_.begin(), skipped_.end());
-  if (!skipped.empty())
-    console_.message(
-        LogLevel::kInfo,
-        "not pushed, for " +
-            (asked_.hub_always_push ? std::to_string(kMostAtOnce) + " pushes were on their way: "
-                                    : std::string("another push was going on (--hub_always_push): ")) +
-            join(skipped, ", "));
-  if (missing_.empty()) return;
-  std::vector<std::string> missing, gone;
-  for (const std::string& what : missing_) {
-    const auto checkpoint = folders_.find(what);
-    (checkpoint == folders_.end() || path_exists(checkpoint->second) ? missing : gone).push_back(what);
-  }
-  if (!gone.empty())
-    console_.message(LogLevel::kWarning, "not pushed to the Hub, and no longer here: " + join(gone, ", ") +
-                                             " (" + last_reason_ + ")");
-  if (missing.empty()) return;
-  console_.message(LogLevel::kWarning,
-                   "not pushed to the Hub: " + join(missing, ", ") + " (" + last_reason_ + "); it is in " +
-                       output_dir_ + ", and this sends it: " + join(commands_that_push(missing), " && "));
 }
 
 }  // namespace hftrain::front

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -47,11 +48,14 @@ class HubPusher : public launcher::WorkerObserver {
   bool wait(double seconds);
   // Ends what is going on, within seconds.
   void leave() { stop_ = true; }
-  // Says what happened, and after the last wait() what is not there.
+  // Says what happened.
   void tell();
-  void tell_end();
+  // After the last wait(): what is not there, and how it gets there, which tell() then says. Asks the disk.
+  void note_end();
 
  private:
+  static constexpr const char* kTheModel = "the model";
+  static constexpr int kMostAtOnce = 4;  // each holds what it is to send on the disk
   // One commit, or two: what it is called when it is missing, and the request.
   struct Commit {
     std::string what;
@@ -63,6 +67,8 @@ class HubPusher : public launcher::WorkerObserver {
   };
 
   void add(const std::string& checkpoint);
+  void keep_and_send(const std::string& checkpoint);
+  std::vector<Commit> commits_of(const std::string& checkpoint) const;
   Order keep(const std::string& checkpoint, const std::string& folder);
   Order keep_output(const std::string& folder);
   std::string message_of(const std::string& checkpoint) const;
@@ -71,7 +77,9 @@ class HubPusher : public launcher::WorkerObserver {
   void try_to_send(Order& order);
   void send_one(hub::Api& api, const Commit& commit);
   void failed(const std::vector<Commit>& commits);
-  std::vector<std::string> commands_that_push(const std::vector<std::string>& missing) const;
+  void note_skipped();
+  std::optional<std::string> command_for(const std::string& what) const;
+  std::optional<std::string> command_for_newest_model() const;
   void say(LogLevel level, const std::string& text);
   void done();
 
@@ -87,7 +95,9 @@ class HubPusher : public launcher::WorkerObserver {
   HubTarget target_;  // its repository: of the queue of pushes alone until all are over
   int pending_ = 0;
   bool warned_ = false, told_of_parts_ = false;
+  bool whole_ = false;  // the output folder holds the model of the end
   std::string last_reason_;
+  std::vector<std::string> saved_;  // checkpoints, oldest first
   std::set<std::string> missing_, skipped_;
   std::map<std::string, std::string> folders_;  // of the newest checkpoint with each name in the repository
   std::vector<std::pair<LogLevel, std::string>> notices_;

@@ -5,7 +5,6 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/secrets.h"
-#include "hftrain/base/shell.h"
 #include "hftrain/hub/push.h"
 #include "hftrain/hub/repository.h"
 #include "hftrain/plan/hub_cache.h"
@@ -37,14 +36,6 @@ std::string asked_name(const arguments::HubArguments& hub, const std::string& ou
 std::optional<std::string> given_token(const arguments::HubArguments& hub) {
   if (hub.hub_token && hub.hub_token != placeholder("hub_token")) return hub.hub_token;
   return hub.token == placeholder("token") ? std::nullopt : hub.token;
-}
-
-// Of an output folder, as PushSnapshot::take_output() leaves it. `hf upload` takes one pattern after each --exclude.
-std::string what_stays_here() {
-  std::string words;
-  for (const char* pattern : {"checkpoint-*", "hftrain/*", "_*", ".*"})
-    words += " --exclude " + shell_quoted(pattern);
-  return words;
 }
 
 std::string branch_of(const arguments::HubArguments& hub) {
@@ -99,16 +90,6 @@ void try_repository(HubTarget& target) {
     const Diagnostic& first = error.diagnostics().front();
     target.trouble = first.what + ": " + first.why;
   }
-}
-
-std::string command_that_pushes(const HubTarget& target, const std::string& folder,
-                                const std::string& checkpoint) {
-  const bool made = !target.repository.empty();
-  std::string command = "hf upload " + (made ? target.repository : target.asked) + ' ' + shell_quoted(folder);
-  if (!checkpoint.empty()) command += ' ' + checkpoint;
-  if (target.revision != "main") command += " --revision " + shell_quoted(target.revision);
-  if (!made && target.is_private) command += *target.is_private ? " --private" : " --no-private";
-  return command + (checkpoint.empty() ? what_stays_here() : " --delete '*'");
 }
 
 }  // namespace hftrain::front

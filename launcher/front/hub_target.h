@@ -27,8 +27,5 @@ void reach_repository(hub::Api& api, HubTarget& target);
 // The same before the training, where the Hub may be out of reach: `trouble` says so then. Of a Hub that says nothing it is known
 // after two requests, of HF_HUB_DOWNLOAD_TIMEOUT seconds (10) each.
 void try_repository(HubTarget& target);
-// What sends by hand what the run could not: an output folder, or a checkpoint into the repository's folder `checkpoint`.
-std::string command_that_pushes(const HubTarget& target, const std::string& folder,
-                                const std::string& checkpoint = "");
 
 }  // namespace hftrain::front

@@ -180,7 +180,8 @@ void finish_pushing(HubPusher& pusher, ExitCode code, Job& others, launcher::Sto
     told = true;
     console.line("waiting for the push to the Hub; Ctrl-C leaves it");
   }
-  pusher.tell_end();
+  others.beside_the_end([&] { pusher.note_end(); });
+  pusher.tell();
 }
 
 // Of one that ends the search, or that has nothing to do with it: nothing.

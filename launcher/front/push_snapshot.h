@@ -20,10 +20,10 @@ class PushSnapshot {
   PushSnapshot& operator=(const PushSnapshot&) = delete;
   ~PushSnapshot();
 
-  // The output folder when the training has ended; without checkpoints, hftrain/ and names that begin with "_" or ".".
+  // The output folder when the training has ended (pushed_files.h says what of it).
   void take_output(const std::string& output_dir);
   // The model of a checkpoint in the place of the output folder's, and the rest as above. False when it has only ranks' parts of
-  // it (--fsdp_state_dict_type), and nothing is taken.
+  // it, and nothing is taken.
   bool take_model(const std::string& output_dir, const std::string& checkpoint);
   // All files of a checkpoint, below `name` in the repository.
   void take_checkpoint(const std::string& checkpoint, const std::string& name);

@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from hub_fetch import ask_python, certificate_of, environment_of, files_below, four_parts, python_of
 from hub_server import Server, sha256
-from runs import HFTRAIN, PATIENCE, Fixture, expect, run_scenarios
+from runs import HFTRAIN, PATIENCE, Fixture, expect, run_scenarios, skip
 
 SECRET = "hf_" + "SeCrEt" * 6
 STEPS = ["--max_steps", 4, "--save_strategy", "steps", "--save_steps", 2, "--push_to_hub"]
@@ -323,7 +323,11 @@ def what_the_hub_ignores_stays_as_it_is(fixture, folder):
     nothing_half_written(server)
 
 
-STAYS = "--exclude 'checkpoint-*' --exclude 'hftrain/*' --exclude '_*' --exclude '.*'"
+NUMBER = "[0-9]" * 5
+GOES = ("--delete model.safetensors --delete model.safetensors.index.json "
+        f"--delete 'model-{NUMBER}-of-{NUMBER}.safetensors' --delete adapter_config.json --delete adapter_model.safetensors --delete adapter_model.bin")
+STAYS = f"--exclude 'checkpoint-*' --exclude 'hftrain/*' --exclude '_*' --exclude '.*' {GOES}"
+ENDLESS = ["--max_steps", 1000000, "--save_steps", 20, "--save_total_limit", 2]
 
 
 def what_fails_costs_a_warning(fixture, folder):
@@ -359,6 +363,122 @@ def what_fails_costs_a_warning(fixture, folder):
         push(fixture, environment, out, "--hub_strategy", "end")
         is_model_of(server.of("me/again"), out)
     nothing_half_written(server)
+
+
+class Endless:
+    """A run that goes on until it is stopped, and what it says."""
+
+    def __init__(self, fixture, environment, out, *more):
+        self.process = subprocess.Popen(words(fixture, out, *ENDLESS, *more), env=environment, text=True, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE)
+        self.said = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.process.kill()
+        self.process.wait()
+
+    def until(self, *parts):
+        while not any(part in self.said for part in parts):
+            line = self.process.stderr.readline()
+            expect(line, f"it says one of {parts}", self.said)
+            self.said += line
+
+    def stop(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+
+    def ends_with(self, code):
+        self.said += self.process.communicate(timeout=PATIENCE)[1]
+        expect(self.process.returncode == code, f"ended with {code}", (self.process.returncode, self.said))
+        return self.said
+
+
+def folder_of_hf():
+    folder = os.path.dirname(os.environ.get("HFTRAIN_TEST_PYTHON", ""))
+    if not os.path.exists(os.path.join(folder, "hf")):
+        skip("the command hf of huggingface_hub: set HFTRAIN_TEST_PYTHON")
+    return folder
+
+
+def sends_by_hand(environment, said, folder):
+    """What the run advises, as a user copies it into a shell."""
+    expect(said.count("this sends it: ") == 1, "a command is advised", said)
+    command = said.split("this sends it: ")[1].splitlines()[0]
+    path = folder_of_hf() + os.pathsep + environment["PATH"]
+    result = subprocess.run(command, shell=True, cwd=folder, env={**environment, "PATH": path, "HF_HUB_DISABLE_UPDATE_CHECK": "1"}, text=True,
+                            capture_output=True)
+    expect(result.returncode == 0, f"it works: {command}", result.stdout + result.stderr)
+
+
+OLDER = {"model-00001-of-00002.safetensors": b"old", "model-00002-of-00002.safetensors": b"old", "model.safetensors.index.json": b"{}",
+         "adapter_config.json": b"{}", "adapter_model.safetensors": b"old"}
+THEIRS = {"theirs.txt": b"kept", "sub/model.safetensors": b"kept"}
+
+
+def has_exactly(repository, wanted, what):
+    """`wanted`: path -> the file that it is."""
+    there = {path: blob.data for path, blob in repository.files().items()}
+    expect(sorted(there) == sorted([*wanted, *THEIRS]), what, (sorted(there), sorted(wanted)))
+    for path, local in wanted.items():
+        expect(there[path] == pathlib.Path(local).read_bytes(), f"{what}, byte for byte", path)
+
+
+def what_is_advised_leaves_what_a_push_would(fixture, folder):
+    folder_of_hf()
+    out = os.path.join(folder, "a [1]*")
+    with Server(token=SECRET) as server:
+        server.add("me/x", {**OLDER, **THEIRS})
+        environment = place(fixture, folder, server)
+        server.fault = lambda method, path: 403 if "/commit/" in path else 0
+        said = push(fixture, environment, out, "--hub_strategy", "checkpoint", "--hub_model_id", "x").stderr
+        server.fault = lambda method, path: 0
+        sends_by_hand(environment, said, folder)
+        own = {path: os.path.join(out, path) for path in files_below(out) if not path.startswith(("hftrain/", "checkpoint-", "_", "."))}
+        newest = os.path.join(out, "checkpoint-4")
+        state = {"last-checkpoint/" + path: os.path.join(newest, path) for path in files_below(newest)}
+        expect("model.safetensors" in own and not any("/" in path for path in own), "the model of the end", sorted(own))
+        has_exactly(server.of("me/x"), {**own, **state}, "the model of the end and the newest checkpoint")
+    expect(not server.wrong, "nothing but the Hub's interface", server.wrong)
+
+
+def a_stopped_run_advises_to_send_its_newest_checkpoint(fixture, folder):
+    """Of a run that was stopped the output folder holds no model; the one of before that may lie there is not sent, nor what is like it."""
+    folder_of_hf()
+    out = os.path.join(folder, "b[1]")
+    os.mkdir(out)
+    for name in ("notes[1].txt", "old[1].safetensors", "old1.safetensors.txt"):
+        pathlib.Path(out, name).write_text(name)
+    with Server(token=SECRET) as server:
+        server.add("me/x", {**OLDER, **THEIRS})
+        environment = place(fixture, folder, server)
+        server.fault = lambda method, path: 403 if "/commit/" in path else 0
+        with Endless(fixture, environment, out, "--hub_model_id", "x", "--hub_strategy", "checkpoint") as run:
+            run.until("nothing could be pushed")
+            run.stop()
+            said = run.ends_with(130)
+        server.fault = lambda method, path: 0
+        sends_by_hand(environment, said, folder)
+        newest = os.path.join(out, f"checkpoint-{fixture.checkpoints(out)[-1]}")
+        files = files_below(newest)
+        state = {"last-checkpoint/" + path: os.path.join(newest, path) for path in files}
+        model = {path: os.path.join(newest, path) for path in files if "/" not in path and path not in
+                 ("trainer_state.json", "hftrain_state.json", "manifest.json")}
+        expect("model.safetensors" in model and "config.json" in model, "a whole model", sorted(model))
+        rest = {name: os.path.join(out, name) for name in ("notes[1].txt", "old1.safetensors.txt")}
+        has_exactly(server.of("me/x"), {**state, **model, **rest}, "the model of the newest checkpoint, and what lies beside it")
+    with Server(token=SECRET) as server:
+        out = os.path.join(folder, "parts")
+        server.fault = lambda method, path: 403 if "/commit/" in path else 0
+        flags = ["--hub_strategy", "checkpoint", "--fsdp", "full_shard", "--fsdp_state_dict_type", "SHARDED_STATE_DICT"]
+        with Endless(fixture, place(fixture, folder, server), out, *flags) as run:
+            run.until("nothing could be pushed")
+            run.stop()
+            said = run.ends_with(130)
+        newest = os.path.join(out, f"checkpoint-{fixture.checkpoints(out)[-1]}")
+        expect(f"this sends it: hf upload me/parts {newest} last-checkpoint --delete '*'\n" in said, "the checkpoint alone", said)
+    expect(not server.wrong, "nothing but the Hub's interface", server.wrong)
 
 
 def a_server_that_says_nothing_is_left_and_pushed_to_again(fixture, folder):
@@ -485,6 +605,7 @@ def transformers_opens_what_was_pushed(fixture, folder):
 SCENARIOS = [each_strategy_pushes_what_it_says, names_branches_and_tokens_are_found, connections_are_cut_at_every_request, what_fails_costs_a_warning,
              answers_that_are_none_push_nothing, what_is_secret_stays_secret, a_refusal_without_end_holds_nothing, the_model_there_is_one_model,
              what_the_hub_ignores_stays_as_it_is, a_run_that_is_killed_at_any_request_is_pushed_by_the_next,
+             what_is_advised_leaves_what_a_push_would, a_stopped_run_advises_to_send_its_newest_checkpoint,
              a_file_is_not_hashed_to_its_end_when_the_push_is_left, pushes_that_wait_are_few, a_server_that_says_nothing_is_left_and_pushed_to_again, a_token_on_the_command_line_is_hidden, transformers_opens_what_was_pushed]
 
 if __name__ == "__main__":

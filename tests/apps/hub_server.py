@@ -221,6 +221,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path == "/api/whoami-v2":
             self.wants_token()
             return 200, {"type": "user", "name": "me", "orgs": []}
+        if path == "/api/agent-harnesses":  # which `hf` may ask for its own sake
+            raise Refused(404, "", "no such page")
         if path == "/api/repos/create":
             return self.create(json.loads(self.body))
         if path == "/api/validate-yaml":

@@ -1,32 +1,48 @@
 #include "hftrain/hub/replaced_files.h"
 
 #include <algorithm>
-#include <regex>
+#include <array>
+
+#include "hftrain/base/path_pattern.h"
 
 namespace hftrain::hub {
 namespace {
 
 // Of a model in the repository's own folder, in one file or in parts.
-bool holds_weights(const std::string& path) {
-  static const std::regex kWeights(
-      R"(model(-\d{5,6}-of-\d{5,6})?\.safetensors|model\.safetensors\.index\.json)");
-  return std::regex_match(path, kWeights);
+const std::vector<std::string>& weights_of_model() {
+  static const std::string kNumber = "[0-9][0-9][0-9][0-9][0-9]";
+  static const std::vector<std::string> kWeights = {"model.safetensors", "model.safetensors.index.json",
+                                                    "model-" + kNumber + "-of-" + kNumber + ".safetensors"};
+  return kWeights;
 }
 
 // peft's, by which from_pretrained puts an adapter on whatever model stands beside it.
-bool is_of_adapter(const std::string& path) {
-  return path == "adapter_config.json" || path == "adapter_model.safetensors" || path == "adapter_model.bin";
-}
+constexpr std::array<const char*, 3> kOfAdapter = {"adapter_config.json", "adapter_model.safetensors",
+                                                   "adapter_model.bin"};
 
 }  // namespace
 
+bool brings_model(const std::vector<std::string>& pushed) {
+  return std::any_of(pushed.begin(), pushed.end(),
+                     [](const std::string& path) { return fits_a_pattern(path, weights_of_model()); });
+}
+
+const std::vector<std::string>& replaced_by_model() {
+  static const std::vector<std::string> kReplaced = [] {
+    std::vector<std::string> patterns = weights_of_model();
+    patterns.insert(patterns.end(), std::begin(kOfAdapter), std::end(kOfAdapter));
+    return patterns;
+  }();
+  return kReplaced;
+}
+
 std::vector<std::string> replaced_files(const std::set<std::string>& there,
                                         const std::set<std::string>& pushed, const std::string& folder) {
-  const bool model = std::any_of(pushed.begin(), pushed.end(), holds_weights);
+  const bool model = brings_model({pushed.begin(), pushed.end()});
   std::vector<std::string> replaced;
   for (const std::string& path : there) {
-    const bool of_model = holds_weights(path) || is_of_adapter(path);
-    const bool older = (model && of_model) || (!folder.empty() && path.starts_with(folder + '/'));
+    const bool below = !folder.empty() && path.starts_with(folder + '/');
+    const bool older = below || (model && fits_a_pattern(path, replaced_by_model()));
     if (older && pushed.count(path) == 0) replaced.push_back(path);
   }
   return replaced;

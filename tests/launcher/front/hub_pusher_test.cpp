@@ -66,12 +66,20 @@ struct Pushes {
     plan.output_dir = output_dir;
     plan.saving.interval.strategy = "steps";
   }
-  void save(HubPusher& pusher, int step) const {
+  void save(HubPusher& pusher, int step, const std::string& weights = "model.safetensors") const {
     const std::string checkpoint = plan.output_dir + "/checkpoint-" + std::to_string(step);
-    write(checkpoint + "/model.safetensors", 10);
+    write(checkpoint + '/' + weights, 10);
     pusher.on_event({.kind = plan::WorkerEvent::Kind::kCheckpoint,
                      .rank = 0,
                      .data = {{"step", step}, {"path", checkpoint}}});
+  }
+
+  // What is said at the end, when all pushes are over.
+  std::string end(HubPusher& pusher) const {
+    while (!pusher.wait(1)) continue;
+    pusher.note_end();
+    pusher.tell();
+    return said.str();
   }
 
   plan::RunPlan plan;
@@ -94,9 +102,8 @@ TEST_CASE("a push keeps a checkpoint before the search for a batch size moves it
   run.save(pusher, 2);
   pusher.settle();
   set_aside({out / "checkpoint-2"}, run.plan);
-  while (!pusher.wait(1)) continue;
-  pusher.tell_end();
-  CHECK(run.said.str().find("(the Hub is not asked") != std::string::npos);  // and not that it cannot be kept
+  CHECK(run.end(pusher).find("(the Hub is not asked") !=
+        std::string::npos);  // and not that it cannot be kept
 }
 
 TEST_CASE("a server that says nothing at the end costs its seconds once, whatever is left to push",
@@ -109,17 +116,83 @@ TEST_CASE("a server that says nothing at the end costs its seconds once, whateve
   asked.hub_always_push = true;
   HubTarget target;
   target.repository = "me/out";
+  target.revision = "main";
   target.access.endpoint = server.address();
   target.access.call_seconds = target.access.sending_seconds = 1;
   HubPusher pusher(target, asked, run.plan, run.console);
   pusher.end();
   for (const int step : {1, 2, 3, 4}) run.save(pusher, step);
   pusher.push_output();
-  while (!pusher.wait(1)) continue;
-  pusher.tell_end();
-  CHECK(run.said.str().find("not pushed to the Hub: the model") != std::string::npos);
+  CHECK(run.end(pusher).find("not pushed to the Hub: the model") != std::string::npos);
   CHECK(server.connections() > 0);
   CHECK(server.connections() <= 2);  // a request, and once again
+}
+
+TEST_CASE("a run without its end advises to send the newest whole model that it saved", "[front]") {
+  const testing::TemporaryDirectory out;
+  write(out / "model.safetensors", 10);  // of a run before
+  Pushes run(out.path());
+  arguments::HubArguments asked;
+  asked.hub_strategy = "every_save";
+  asked.hub_always_push = true;
+  HubTarget target;
+  target.access.offline = true;
+  target.repository = "me/out";
+  target.revision = "main";
+  HubPusher pusher(target, asked, run.plan, run.console);
+  SECTION("which is the newest but for one of ranks' parts, and one that is gone") {
+    run.save(pusher, 1);
+    run.save(pusher, 2);
+    run.save(pusher, 3, "model/part.safetensors");
+    run.save(pusher, 4);
+    pusher.settle();
+    std::filesystem::remove_all(out / "checkpoint-4");
+    const std::string said = run.end(pusher);
+    CHECK(said.find("this sends it: hf upload me/out " + out.path() + "/checkpoint-2 --exclude ") !=
+          std::string::npos);
+  }
+  SECTION("and says where there is none") {
+    run.save(pusher, 1);
+    pusher.settle();
+    std::filesystem::remove_all(out / "checkpoint-1");
+    const std::string said = run.end(pusher);
+    CHECK(said.find("nothing to send") != std::string::npos);
+    CHECK(said.find("hf upload") == std::string::npos);
+  }
+  SECTION("and the output folder when that is whole") {
+    run.save(pusher, 1);
+    pusher.push_output();
+    CHECK(run.end(pusher).find("this sends it: hf upload me/out " + out.path() + " --exclude ") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("what cannot be kept for a push is missing by the names that it has in the repository", "[front]") {
+  const testing::TemporaryDirectory out;
+  Pushes run(out.path());
+  arguments::HubArguments asked;
+  HubTarget target;
+  target.access.offline = true;
+  target.repository = "me/out";
+  target.revision = "main";
+  const auto said_with = [&](const std::string& strategy) {
+    asked.hub_strategy = strategy;
+    HubPusher pusher(target, asked, run.plan, run.console);
+    pusher.settle();  // after its folder was emptied
+    write(out / "hftrain/.push", 1);
+    run.save(pusher, 2);
+    const std::string said = run.end(pusher);
+    std::filesystem::remove(out / "hftrain/.push");
+    return said;
+  };
+  const std::string command = "hf upload me/out " + out.path() + "/checkpoint-2";
+  std::string said = said_with("every_save");
+  CHECK(said.find("not pushed to the Hub: the model (cannot") != std::string::npos);
+  CHECK(said.find("this sends it: " + command + " --exclude ") != std::string::npos);
+  said = said_with("checkpoint");
+  CHECK(said.find("not pushed to the Hub: last-checkpoint, the model (cannot") != std::string::npos);
+  CHECK(said.find("this sends it: " + command + " last-checkpoint --delete '*' && " + command) !=
+        std::string::npos);
 }
 
 TEST_CASE("a push that is left copies nothing more", "[front]") {

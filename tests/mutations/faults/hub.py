@@ -90,7 +90,7 @@ fault("what the repository ignores is deleted there",
       says=r"FAILED: the checkpoint, and no older file")
 
 fault("an older model stays beside the one that is pushed",
-      "lib/hftrain/hub/replaced_files.cpp", "of_model = holds_weights(path) || is_of_adapter(path)", "of_model = is_of_adapter(path)",
+      "lib/hftrain/hub/replaced_files.cpp", "patterns = weights_of_model();", "patterns;",
       tests=["runs: push: the model there is one model", "hub: replaced files: a model in one file replaces one in parts, and the other way round"],
       says=r"FAILED: one model|part1|replaced_files")
 
@@ -111,7 +111,7 @@ fault("every push that is left waits for a server that says nothing",
       says=r"connections", seconds=60)
 
 fault("a link in a circle ends a push",
-      "launcher/front/push_snapshot.cpp", "} else if (entry->is_regular_file(unreadable)) {", "} else if (entry->is_regular_file()) {",
+      "launcher/front/pushed_files.cpp", "} else if (entry->is_regular_file(unreadable)) {", "} else if (entry->is_regular_file()) {",
       tests=["front: a link in a circle is no file that is pushed, and a folder that is gone is told of"],
       says=r"filesystem error|take_output")
 
@@ -147,7 +147,7 @@ fault("a token that is not taken is a repository that is not there",
       says=r"does not take")
 
 fault("a repository within the output folder is pushed",
-      "launcher/front/push_snapshot.cpp", "if (left || is_never_pushed(entry->path())) {", "if (left || (left && is_never_pushed(entry->path()))) {",
+      "launcher/front/pushed_files.cpp", "if (left || is_never_pushed(entry->path())) {", "if (left || (left && is_never_pushed(entry->path()))) {",
       tests=["front: a repository and the Hub's own cache below the output folder are not pushed"],
       says=r"== 2")
 
@@ -166,18 +166,18 @@ fault("a repository is made for a branch that it will not have",
       tests=["runs: push: names branches and tokens are found"], says=r"FAILED|a new one has main alone")
 
 fault("the advised upload leaves out one pattern, and takes the next for a folder",
-      "launcher/front/hub_target.cpp", 'words += " --exclude " + shell_quoted(pattern);',
-      'words += (words.empty() ? " --exclude " : " ") + shell_quoted(pattern);',
+      "launcher/front/push_advice.cpp", "words += std::string(\" --\") + option + ' ' + shell_quoted(pattern);",
+      "words += (words.empty() ? std::string(\" --\") + option + ' ' : \" \") + shell_quoted(pattern);",
       tests=["runs: push: what fails costs a warning"],
       says=r"FAILED: what is missing, and what sends it")
 
 fault("the advised upload makes a private repository public",
-      "launcher/front/hub_target.cpp", "if (!made && target.is_private)", "if (made && target.is_private)",
+      "launcher/front/push_advice.cpp", "if (!made && target.is_private)", "if (made && target.is_private)",
       tests=["runs: push: what fails costs a warning"],
       says=r"FAILED: the checkpoint, too|FAILED: privately, as one word")
 
 fault("an adapter stays beside a whole model that is pushed later",
-      "lib/hftrain/hub/replaced_files.cpp", "of_model = holds_weights(path) || is_of_adapter(path)", "of_model = holds_weights(path) || is_of_adapter(path + 'x')",
+      "lib/hftrain/hub/replaced_files.cpp", "std::begin(kOfAdapter), std::end(kOfAdapter)", "std::end(kOfAdapter), std::end(kOfAdapter)",
       tests=["hub: replaced files: an adapter does not stay beside a whole model, which may stay beside an adapter"],
       says=r"replaced_files")
 
@@ -190,3 +190,32 @@ fault("a push that the user leaves is told as a Hub out of reach",
       "launcher/front/hub_pusher.cpp", 'stop_ ? "the last push was stopped"', 'stop_ && first.what.empty() ? "the last push was stopped"',
       tests=["runs: push: a server that says nothing is left and pushed to again"],
       says=r"FAILED: what is missing")
+
+fault("the output folder of a stopped run is advised, where no model lies",
+      "launcher/front/hub_pusher_end.cpp", "return whole_ ?", "return whole_ || !saved_.empty() ?",
+      tests=["front: a run without its end advises to send the newest whole model that it saved",
+             "runs: push: a stopped run advises to send its newest checkpoint"],
+      says=r"said.find|FAILED: the model of the newest checkpoint")
+
+fault("the advised upload leaves an older model beside the one that it sends",
+      "launcher/front/push_advice.cpp", 'options("delete", hub::replaced_by_model())', 'options("delete", {})',
+      tests=["front: a command for an output folder takes older models away beside a whole one alone",
+             "runs: push: what is advised leaves what a push would"],
+      says=r"command_for_output|FAILED: the model of the end and the newest checkpoint")
+
+fault("the advised upload names a folder that hf takes for a pattern",
+      "launcher/front/push_advice.cpp", "is_taken_for_pattern = is_pattern(folder)", "is_taken_for_pattern = folder.empty()",
+      tests=["front: a folder with the letters of patterns in its name is one that hf is started in",
+             "runs: push: what is advised leaves what a push would"],
+      says=r"command_for_checkpoint|FAILED: it works|FAILED: the model of the end")
+
+fault("names of files in the advised upload are patterns",
+      "launcher/front/push_advice.cpp", "patterns.push_back(pattern_of(path));", "patterns.push_back(path);",
+      tests=["front: a command for a checkpoint's model sends what lies beside it first",
+             "runs: push: a stopped run advises to send its newest checkpoint"],
+      says=r"command_for_model|FAILED: the model of the newest checkpoint")
+
+fault("what cannot be kept for a push is missing by another name",
+      "launcher/front/hub_pusher.cpp", "failed(commits_of(checkpoint));", "failed({{checkpoint.empty() ? kTheModel : last_part(checkpoint), {}}});",
+      tests=["front: what cannot be kept for a push is missing by the names that it has in the repository"],
+      says=r"said.find")
