@@ -66,9 +66,21 @@ void HubPusher::add(const std::string& checkpoint) {
     saved_.push_back(checkpoint);
     folders_[name_in_repository(checkpoint)] = checkpoint;
     const bool waits = pending_ >= (asked_.hub_always_push ? kMostAtOnce : 1);
+    left_out_ = waits ? checkpoint : "";
     if (waits && (asked_.hub_always_push || asked_.hub_strategy == "all_checkpoints"))
       skipped_.insert(last_part(checkpoint));
     if (waits) return;
+  }
+  keep_and_send(checkpoint);
+}
+
+void HubPusher::push_left_out() {
+  std::string checkpoint;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (left_out_.empty() || !path_exists(left_out_)) return;
+    checkpoint = std::exchange(left_out_, "");
+    skipped_.erase(last_part(checkpoint));
   }
   keep_and_send(checkpoint);
 }

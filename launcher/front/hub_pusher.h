@@ -42,6 +42,8 @@ class HubPusher : public launcher::WorkerObserver {
   void settle() { snapshots_.wait(); }
   // The output folder, whose files do not change any more.
   void push_output();
+  // Of a run that ends otherwise: its newest checkpoint, where that was left out because a push was going on. Asks the disk.
+  void push_left_out();
   // Nothing is computed beside the pushes any more: a server that says nothing to one of them gets none of those behind it.
   void end() { ending_ = true; }
   // Waits for all pushes, at most `seconds`; false when there is still one. From any thread.
@@ -96,7 +98,7 @@ class HubPusher : public launcher::WorkerObserver {
   int pending_ = 0;
   bool warned_ = false, told_of_parts_ = false;
   bool whole_ = false;  // the output folder holds the model of the end
-  std::string last_reason_;
+  std::string last_reason_, left_out_;
   std::vector<std::string> saved_;  // checkpoints, oldest first
   std::set<std::string> missing_, skipped_;
   std::map<std::string, std::string> folders_;  // of the newest checkpoint with each name in the repository

@@ -165,11 +165,16 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   return {std::move(result), launch.attempt, seconds, shown.spawn_seconds()};
 }
 
-// A stop signal ends the waiting, and leaves the rest unsent.
-void finish_pushing(HubPusher& pusher, ExitCode code, Job& others, launcher::StopSignals& stops,
-                    reporting::Console& console) {
+// A stop signal ends the waiting, and leaves the rest unsent. So did a second one that ended the training.
+void finish_pushing(HubPusher& pusher, const launcher::JobResult& result, Job& others,
+                    launcher::StopSignals& stops, reporting::Console& console) {
   pusher.end();
-  if (code == ExitCode::kDone) pusher.push_output();
+  if (result.stop_forced) pusher.leave();
+  if (result.code == ExitCode::kDone) {
+    pusher.push_output();
+  } else {
+    others.beside_the_end([&] { pusher.push_left_out(); });
+  }
   const double begin = monotonic_seconds();
   bool told = false;
   for (bool over = false; !over;) {
@@ -299,7 +304,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   Json summary = make_summary(facts);
   if (!plan.logging.run_name.empty()) summary["run_name"] = plan.logging.run_name;
   others.beside_the_end([&] { write_summary(place, summary); });
-  if (pusher) finish_pushing(*pusher, outcome.result.code, others, stops, console);
+  if (pusher) finish_pushing(*pusher, outcome.result, others, stops, console);
   const auto& failure = outcome.result.failure;
   if (last_word.empty() && failure) last_word = in_a_line(failure->summary);
   others.end(outcome.result.code, last_word, summary);

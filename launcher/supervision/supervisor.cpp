@@ -229,7 +229,8 @@ JobResult Supervisor::result() {
   job_.workers = group_.records();
   job_.killed_for_memory = memory_kills() > memory_kills_at_start_;
   const Verdict verdict = judge(job_);
-  JobResult result{verdict.code, verdict.reason, job_.stop_signal != 0, job_.workers, std::nullopt};
+  JobResult result{verdict.code,     verdict.reason, job_.stop_signal != 0,
+                   job_.stop_forced, job_.workers,   std::nullopt};
   if (verdict.culprit) {
     const WorkerRecord& culprit = job_.workers[*verdict.culprit];
     const bool elsewhere = !culprit.node.empty();

@@ -63,6 +63,7 @@ struct JobResult {
   ExitCode code = ExitCode::kDone;
   std::string reason;                    // for summary.json
   bool stop_asked = false;               // by a stop signal, or because its time was over
+  bool stop_forced = false;              // and again, to stop at once
   std::vector<WorkerRecord> workers;     // what each said last, its statistics among it
   std::optional<FailureReport> failure;  // of the rank that failed first
 };

@@ -541,6 +541,65 @@ def a_file_is_not_hashed_to_its_end_when_the_push_is_left(fixture, folder):
         expect(not any("/lfs/" in path or "/commit/" in path for _, path, _ in server.calls), "and nothing was sent", server.calls)
 
 
+def holds_a_commit(server):
+    """The first commit gets no answer before `go_on`."""
+    def hold(method, path):
+        if "/commit/" in path and not server.held.is_set():
+            server.held.set()
+            server.go_on.wait()
+        return 0
+    server.fault = hold
+
+
+def the_checkpoint_of_a_stop_is_pushed(fixture, folder):
+    """A push is going on while the run is stopped, so that the last checkpoint is left out at first."""
+    def stopped(name, number, code, strategy="every_save"):
+        out = os.path.join(folder, name)
+        with Server(token=SECRET) as server:
+            holds_a_commit(server)
+            with Endless(fixture, place(fixture, folder, server), out, "--hub_strategy", strategy) as run:
+                expect(server.held.wait(PATIENCE), "a push is going on", run.said)
+                run.stop(number)
+                run.until("Ctrl-C leaves it")
+                server.go_on.set()
+                said = run.ends_with(code)
+            newest = fixture.checkpoints(out)[-1]
+            messages = server.of("me/" + name).messages
+            expect(messages[0] != messages[-1] and messages[-1].startswith(f"Training in progress, step {newest}"), "the last checkpoint", (newest, messages))
+            is_model_of(server.of("me/" + name), os.path.join(out, f"checkpoint-{newest}"))
+            expect("not pushed" not in said or f"checkpoint-{newest}" not in said.split("not pushed", 1)[1], "and it is not said to be missing", said)
+        nothing_half_written(server)
+
+    stopped("interrupted", signal.SIGINT, 130)
+    stopped("terminated", signal.SIGTERM, 143, "all_checkpoints")
+    out = os.path.join(folder, "left")
+    with Server(token=SECRET) as server:
+        holds_a_commit(server)
+        with Endless(fixture, place(fixture, folder, server), out) as run:
+            expect(server.held.wait(PATIENCE), "a push is going on", run.said)
+            run.stop()
+            run.until("Ctrl-C leaves it")
+            run.stop()
+            said = run.ends_with(130)
+        newest = os.path.join(out, f"checkpoint-{fixture.checkpoints(out)[-1]}")
+        expect("not pushed to the Hub: the model (the last push was stopped)" in said and f"this sends it: hf upload me/left {newest} " in said,
+               "what is missing, and what sends it", said)
+
+
+def a_second_signal_leaves_the_pushes_too(fixture, folder):
+    out = os.path.join(folder, "out")
+    with Server(token=SECRET) as server:
+        holds_a_commit(server)
+        # An update takes long enough for a second signal.
+        with Endless(fixture, place(fixture, folder, server), out, "--save_steps", 1, "--gradient_accumulation_steps", 300) as run:
+            expect(server.held.wait(PATIENCE), "a push is going on", run.said)
+            run.stop()
+            run.until("stopping after this update")
+            run.stop()
+            said = run.ends_with(10)
+        expect("again: stopping now" in said and "not pushed to the Hub: the model (the last push was stopped)" in said, "it stops at once", said)
+
+
 def pushes_that_wait_are_few(fixture, folder):
     """The first commit is answered when the training is over, which has saved twelve times by then and deleted eleven of those."""
     out = os.path.join(folder, "out")
@@ -606,6 +665,7 @@ SCENARIOS = [each_strategy_pushes_what_it_says, names_branches_and_tokens_are_fo
              answers_that_are_none_push_nothing, what_is_secret_stays_secret, a_refusal_without_end_holds_nothing, the_model_there_is_one_model,
              what_the_hub_ignores_stays_as_it_is, a_run_that_is_killed_at_any_request_is_pushed_by_the_next,
              what_is_advised_leaves_what_a_push_would, a_stopped_run_advises_to_send_its_newest_checkpoint,
+             the_checkpoint_of_a_stop_is_pushed, a_second_signal_leaves_the_pushes_too,
              a_file_is_not_hashed_to_its_end_when_the_push_is_left, pushes_that_wait_are_few, a_server_that_says_nothing_is_left_and_pushed_to_again, a_token_on_the_command_line_is_hidden, transformers_opens_what_was_pushed]
 
 if __name__ == "__main__":

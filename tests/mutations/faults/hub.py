@@ -219,3 +219,13 @@ fault("what cannot be kept for a push is missing by another name",
       "launcher/front/hub_pusher.cpp", "failed(commits_of(checkpoint));", "failed({{checkpoint.empty() ? kTheModel : last_part(checkpoint), {}}});",
       tests=["front: what cannot be kept for a push is missing by the names that it has in the repository"],
       says=r"said.find")
+
+fault("the checkpoint of a stop is left out of pushes",
+      "launcher/front/launch_stage.cpp", "others.beside_the_end([&] { pusher.push_left_out(); });", "others.beside_the_end([&] { pusher.settle(); });",
+      tests=["runs: push: the checkpoint of a stop is pushed"],
+      says=r"FAILED: the last checkpoint|FAILED: what is missing")
+
+fault("a second signal leaves a run waiting for its pushes",
+      "launcher/front/launch_stage.cpp", "  if (result.stop_forced) pusher.leave();\n", "",
+      tests=["runs: push: a second signal leaves the pushes too"],
+      says=r"TimeoutExpired", seconds=240)
