@@ -55,8 +55,9 @@ void PushSnapshot::take(const std::string& from, const std::string& path, bool c
   const std::string to = folder_ + '/' + path;
   create_directories(fs::path(to).parent_path().string());
   std::error_code failed;
-  if (!changes) fs::create_hard_link(from, to, failed);
-  if (changes || failed) copy(from, to);  // a file system without hard links
+  const bool copied = changes || fs::is_symlink(from);  // a link to a link leads elsewhere from its new place
+  if (!copied) fs::create_hard_link(from, to, failed);
+  if (copied || failed) copy(from, to);  // a file system without hard links
   files_.push_back({to, path});
 }
 

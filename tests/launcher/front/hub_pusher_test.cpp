@@ -195,6 +195,18 @@ TEST_CASE("what cannot be kept for a push is missing by the names that it has in
         std::string::npos);
 }
 
+TEST_CASE("a link in the output folder is pushed as the file that it leads to", "[front]") {
+  const testing::TemporaryDirectory folder;
+  write(folder / "notes.txt", 10);
+  write(folder / "out/config.json", 1);
+  std::filesystem::create_symlink("../notes.txt", folder / "out/notes.txt");
+  const std::atomic<bool> stop = false;
+  PushSnapshot snapshot(folder / "out/hftrain/.push/0", stop);
+  snapshot.take_output(folder / "out");
+  REQUIRE(snapshot.files().size() == 2);
+  CHECK(read_file(snapshot.files()[1].local) == std::string(10, 'x'));
+}
+
 TEST_CASE("a push that is left copies nothing more", "[front]") {
   const testing::TemporaryDirectory folder;
   write(folder / "out/checkpoint-2/model.safetensors", 10);

@@ -229,3 +229,8 @@ fault("a second signal leaves a run waiting for its pushes",
       "launcher/front/launch_stage.cpp", "  if (result.stop_forced) pusher.leave();\n", "",
       tests=["runs: push: a second signal leaves the pushes too"],
       says=r"TimeoutExpired", seconds=240)
+
+fault("a link in the output folder leads elsewhere when it is pushed",
+      "launcher/front/push_snapshot.cpp", "changes || fs::is_symlink(from);", "changes;",
+      tests=["front: a link in the output folder is pushed as the file that it leads to"],
+      says=r"cannot|read_file")
