@@ -8,6 +8,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/path_pattern.h"
+#include "hftrain/hub/replaced_files.h"
 
 namespace hftrain::front {
 namespace {
@@ -73,8 +74,12 @@ std::optional<ModelFiles> files_of_model(const std::string& output_dir, const st
     if (!fits_a_pattern(path, patterns_of_state())) files.of_checkpoint.push_back(path);
   if (std::none_of(files.of_checkpoint.begin(), files.of_checkpoint.end(), is_weights)) return std::nullopt;
   const std::set<std::string> newer(files.of_checkpoint.begin(), files.of_checkpoint.end());
-  for (const std::string& path : files_of_output(output_dir))
-    (newer.count(path) > 0 || is_weights(path) ? files.older : files.of_output).push_back(path);
+  const bool whole = hub::brings_model(files.of_checkpoint);
+  for (const std::string& path : files_of_output(output_dir)) {
+    const bool replaced = whole && fits_a_pattern(path, hub::replaced_by_model());
+    const bool older = newer.count(path) > 0 || is_weights(path) || replaced;
+    (older ? files.older : files.of_output).push_back(path);
+  }
   return files;
 }
 

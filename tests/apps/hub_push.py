@@ -448,7 +448,7 @@ def a_stopped_run_advises_to_send_its_newest_checkpoint(fixture, folder):
     folder_of_hf()
     out = os.path.join(folder, "b[1]")
     os.mkdir(out)
-    for name in ("notes[1].txt", "old[1].safetensors", "old1.safetensors.txt"):
+    for name in ("notes[1].txt", "old[1].safetensors", "old1.safetensors.txt", "adapter_config.json"):
         pathlib.Path(out, name).write_text(name)
     with Server(token=SECRET) as server:
         server.add("me/x", {**OLDER, **THEIRS})

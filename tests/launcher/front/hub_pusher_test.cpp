@@ -195,6 +195,19 @@ TEST_CASE("what cannot be kept for a push is missing by the names that it has in
         std::string::npos);
 }
 
+TEST_CASE("the model of a checkpoint is pushed without an adapter that lies in the output folder",
+          "[front]") {
+  const testing::TemporaryDirectory folder;
+  for (const char* path : {"adapter_config.json", "notes.txt", "checkpoint-2/model.safetensors"})
+    write(folder / ("out/" + std::string(path)), 10);
+  const std::atomic<bool> stop = false;
+  PushSnapshot snapshot(folder / "kept", stop);
+  REQUIRE(snapshot.take_model(folder / "out", folder / "out/checkpoint-2"));
+  REQUIRE(snapshot.files().size() == 2);
+  CHECK(snapshot.files()[0].path == "model.safetensors");
+  CHECK(snapshot.files()[1].path == "notes.txt");
+}
+
 TEST_CASE("a link in the output folder is pushed as the file that it leads to", "[front]") {
   const testing::TemporaryDirectory folder;
   write(folder / "notes.txt", 10);

@@ -234,3 +234,8 @@ fault("a link in the output folder leads elsewhere when it is pushed",
       "launcher/front/push_snapshot.cpp", "changes || fs::is_symlink(from);", "changes;",
       tests=["front: a link in the output folder is pushed as the file that it leads to"],
       says=r"cannot|read_file")
+
+fault("an adapter that lies in the output folder is pushed with a whole model",
+      "launcher/front/pushed_files.cpp", "whole && fits_a_pattern(path, hub::replaced_by_model())", "whole && path.empty()",
+      tests=["front: the model of a checkpoint is pushed without an adapter that lies in the output folder"],
+      says=r"== 2")
