@@ -1,5 +1,6 @@
 // What a run says of its pushes at its end.
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,10 @@ namespace hftrain::front {
 
 void HubPusher::note_end() {
   note_skipped();
+  if (asked_.hub_strategy == "end" && !whole_)
+    say(LogLevel::kInfo,
+        "nothing was pushed to the Hub: with --hub_strategy end that is done when the training has come to "
+        "its end");
   std::vector<std::string> here, gone, commands;
   for (const std::string& what : missing_) {
     const std::optional<std::string> command = command_for(what);
@@ -30,6 +35,9 @@ void HubPusher::note_end() {
 }
 
 void HubPusher::note_skipped() {
+  // last-checkpoint is an older one there.
+  if (asked_.hub_strategy == "checkpoint" && !left_out_.empty())
+    skipped_.insert(std::filesystem::path(left_out_).filename().string());
   if (skipped_.empty()) return;
   const std::vector<std::string> skipped(skipped_.begin(), skipped_.end());
   say(LogLevel::kInfo,

@@ -208,6 +208,43 @@ TEST_CASE("the model of a checkpoint is pushed without an adapter that lies in t
   CHECK(snapshot.files()[1].path == "notes.txt");
 }
 
+TEST_CASE("the newest checkpoint is named where last-checkpoint is an older one", "[front]") {
+  const testing::TemporaryDirectory out;
+  const MuteServer server;  // so that the first push goes on
+  Pushes run(out.path());
+  arguments::HubArguments asked;
+  HubTarget target;
+  target.repository = "me/out";
+  target.revision = "main";
+  target.access.endpoint = server.address();
+  target.access.call_seconds = target.access.sending_seconds = 1;
+  const auto said_with = [&](const std::string& strategy) {
+    asked.hub_strategy = strategy;
+    HubPusher pusher(target, asked, run.plan, run.console);
+    pusher.end();
+    run.save(pusher, 1);
+    run.save(pusher, 2);
+    pusher.push_output();
+    return run.end(pusher);
+  };
+  CHECK(said_with("every_save").find("another push was going on") == std::string::npos);
+  CHECK(said_with("checkpoint").find("another push was going on (--hub_always_push): checkpoint-2\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("a run without its end says that nothing was pushed where only the end is", "[front]") {
+  const testing::TemporaryDirectory out;
+  Pushes run(out.path());
+  arguments::HubArguments asked;
+  asked.hub_strategy = "end";
+  HubTarget target;
+  target.access.offline = true;
+  HubPusher pusher(target, asked, run.plan, run.console);
+  run.save(pusher, 1);
+  pusher.push_left_out();
+  CHECK(run.end(pusher).find("nothing was pushed to the Hub: with --hub_strategy end") != std::string::npos);
+}
+
 TEST_CASE("a link in the output folder is pushed as the file that it leads to", "[front]") {
   const testing::TemporaryDirectory folder;
   write(folder / "notes.txt", 10);

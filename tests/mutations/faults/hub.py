@@ -239,3 +239,13 @@ fault("an adapter that lies in the output folder is pushed with a whole model",
       "launcher/front/pushed_files.cpp", "whole && fits_a_pattern(path, hub::replaced_by_model())", "whole && path.empty()",
       tests=["front: the model of a checkpoint is pushed without an adapter that lies in the output folder"],
       says=r"== 2")
+
+fault("the newest checkpoint is left out at the end without a word",
+      "launcher/front/hub_pusher_end.cpp", 'asked_.hub_strategy == "checkpoint" && !left_out_.empty()', 'asked_.hub_strategy.empty() && !left_out_.empty()',
+      tests=["front: the newest checkpoint is named where last-checkpoint is an older one"],
+      says=r"said.find")
+
+fault("a stopped run whose end alone is pushed says nothing",
+      "launcher/front/hub_pusher_end.cpp", 'if (asked_.hub_strategy == "end" && !whole_)', 'if (asked_.hub_strategy.empty() && !whole_)',
+      tests=["front: a run without its end says that nothing was pushed where only the end is"],
+      says=r"nothing was pushed")
