@@ -179,6 +179,7 @@ void HubPusher::try_to_send(Order& order) {
     if (target_.repository.empty()) {
       HubTarget reached = target_;
       reach_repository(*api, reached);
+      if (!reached.remark.empty()) say(LogLevel::kWarning, reached.remark);
       const std::lock_guard<std::mutex> lock(mutex_);
       target_ = std::move(reached);
     }

@@ -68,7 +68,10 @@ std::optional<HubTarget> hub_target(const Inputs& inputs, bool pushes_here) {
 void reach_repository(hub::Api& api, HubTarget& target) {
   std::string name = target.asked;
   if (name.find('/') == std::string::npos) name = hub::owner_of_token(api) + '/' + name;
-  hub::prepare_repository(api, {name}, target.is_private, target.revision);
+  const bool as_asked = hub::prepare_repository(api, {name}, target.is_private, target.revision);
+  target.remark = as_asked ? ""
+                           : name + " is there and public: what is pushed can be read by all, for " +
+                                 "--hub_private_repo is about a repository that is made";
   target.repository = name;
   target.trouble.clear();
 }

@@ -17,6 +17,7 @@ struct HubTarget {
   std::optional<bool> is_private;
   std::string repository;  // ORG/NAME, made and open to this token; empty: the Hub has not been reached yet
   std::string trouble;     // why it has not; empty: it has
+  std::string remark;      // of the repository, for a warning; empty: there is nothing to say
 };
 
 // Nothing without --push_to_hub. Error(kUsage) for a name that is none, and without a token, but where the Hub is not to be asked

@@ -306,6 +306,22 @@ def the_model_there_is_one_model(fixture, folder):
     nothing_half_written(server)
 
 
+def a_public_repository_is_told_where_a_private_one_is_asked_for(fixture, folder):
+    with Server(token=SECRET) as server:
+        environment = environment_of(fixture, folder, server, SECRET)
+        flags = ["--hub_strategy", "end", "--max_steps", 1, "--hub_private_repo"]
+        for name, private, told in (("open", False, True), ("closed", True, False)):
+            server.add("me/" + name, {}).private = private
+            said = push(fixture, environment, os.path.join(folder, name), *flags).stderr
+            expect(("warning: me/" + name + " is there and public" in said) == told, f"told: {told}", said)
+            expect(server.of("me/" + name).private == private, "and it is as it was", name)
+        expect("is there and public" not in push(fixture, environment, os.path.join(folder, "new"), *flags).stderr, "of a new one nothing is told", server.calls)
+        expect(server.of("me/new").private, "it is private", server.calls)
+        flags[-1:] = ["--hub_private_repo", "false"]
+        expect("is there and public" not in push(fixture, environment, os.path.join(folder, "open"), *flags, "--overwrite_output_dir").stderr, "nor where it is wanted", flags)
+    nothing_half_written(server)
+
+
 def what_the_hub_ignores_stays_as_it_is(fixture, folder):
     out = os.path.join(folder, "out")
     with Server(token=SECRET) as server:
@@ -663,7 +679,7 @@ def transformers_opens_what_was_pushed(fixture, folder):
 
 SCENARIOS = [each_strategy_pushes_what_it_says, names_branches_and_tokens_are_found, connections_are_cut_at_every_request, what_fails_costs_a_warning,
              answers_that_are_none_push_nothing, what_is_secret_stays_secret, a_refusal_without_end_holds_nothing, the_model_there_is_one_model,
-             what_the_hub_ignores_stays_as_it_is, a_run_that_is_killed_at_any_request_is_pushed_by_the_next,
+             a_public_repository_is_told_where_a_private_one_is_asked_for, what_the_hub_ignores_stays_as_it_is, a_run_that_is_killed_at_any_request_is_pushed_by_the_next,
              what_is_advised_leaves_what_a_push_would, a_stopped_run_advises_to_send_its_newest_checkpoint,
              the_checkpoint_of_a_stop_is_pushed, a_second_signal_leaves_the_pushes_too,
              a_file_is_not_hashed_to_its_end_when_the_push_is_left, pushes_that_wait_are_few, a_server_that_says_nothing_is_left_and_pushed_to_again, a_token_on_the_command_line_is_hidden, transformers_opens_what_was_pushed]

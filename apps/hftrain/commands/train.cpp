@@ -164,6 +164,7 @@ std::optional<HubTarget> look_for_hub(const Inputs& inputs, bool trains, Job& jo
   job.run_in_background([&] { try_repository(*target); });
   if (target->trouble.empty()) {
     console.line("pushes go to " + target->repository);
+    if (!target->remark.empty()) console.message(LogLevel::kWarning, target->remark);
   } else {
     console.message(LogLevel::kWarning,
                     target->trouble + "; the run trains, and tries to push what it saves (--push_to_hub)");

@@ -192,6 +192,13 @@ void refuse_new(Api& api, const Repository& repository, const std::string& revis
       .hint("main, or make it with that branch first");
 }
 
+// As far as the Hub says so.
+bool is_public(Api& api, const Repository& repository) {
+  const Json answer = api.ask_json(repository.api(), repository, "");
+  const auto is_private = answer.is_object() ? answer.find("private") : answer.end();
+  return is_private != answer.end() && is_private->is_boolean() && !is_private->get<bool>();
+}
+
 }  // namespace
 
 bool push(Api& api, const PushRequest& request) {
@@ -208,7 +215,7 @@ std::string owner_of_token(Api& api) {
   return (*body)["name"].get<std::string>();
 }
 
-void prepare_repository(Api& api, const Repository& repository, std::optional<bool> is_private,
+bool prepare_repository(Api& api, const Repository& repository, std::optional<bool> is_private,
                         const std::string& revision) {
   if (revision != "main") refuse_new(api, repository, revision);
   const size_t slash = repository.id.find('/');
@@ -227,6 +234,8 @@ void prepare_repository(Api& api, const Repository& repository, std::optional<bo
     if (made.status == 403) throw api.refusal(made, repository, "");
     throw;
   }
+  const bool was_there = made.status / 100 != 2;
+  return !(was_there && is_private.value_or(false) && is_public(api, repository));
 }
 
 }  // namespace hftrain::hub

@@ -32,8 +32,9 @@ bool push(Api& api, const PushRequest& request);
 std::string owner_of_token(Api& api);
 // Makes the repository unless it is there, or `revision` is a branch that it would not have; `is_private` unset is what its
 // owner has chosen. Then asks whether this token may
-// write to `revision`. Error(kData) when not, or there is no such revision; kUsage when the Hub does not know the token.
-void prepare_repository(Api& api, const Repository& repository, std::optional<bool> is_private,
+// write to `revision`. Error(kData) when not, or there is no such revision; kUsage when the Hub does not know the token. Returns false
+// where it was there and everybody may read it, though a private one is asked for.
+bool prepare_repository(Api& api, const Repository& repository, std::optional<bool> is_private,
                         const std::string& revision);
 
 }  // namespace hftrain::hub

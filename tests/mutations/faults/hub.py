@@ -240,6 +240,11 @@ fault("an adapter that lies in the output folder is pushed with a whole model",
       tests=["front: the model of a checkpoint is pushed without an adapter that lies in the output folder"],
       says=r"== 2")
 
+fault("a private run goes to a public repository without a word",
+      PUSH, "is_private.value_or(false) && is_public(api, repository)", "is_private.value_or(false) && repository.id.empty() && is_public(api, repository)",
+      tests=["runs: push: a public repository is told where a private one is asked for"],
+      says=r"FAILED: told: True")
+
 fault("the newest checkpoint is left out at the end without a word",
       "launcher/front/hub_pusher_end.cpp", 'asked_.hub_strategy == "checkpoint" && !left_out_.empty()', 'asked_.hub_strategy.empty() && !left_out_.empty()',
       tests=["front: the newest checkpoint is named where last-checkpoint is an older one"],
