@@ -412,9 +412,9 @@ class Endless:
 
 
 def folder_of_hf():
-    folder = os.path.dirname(os.environ.get("HFTRAIN_TEST_PYTHON", ""))
+    folder = ask_python(os.environ, "import sysconfig; print(sysconfig.get_path('scripts'))")
     if not os.path.exists(os.path.join(folder, "hf")):
-        skip("the command hf of huggingface_hub: set HFTRAIN_TEST_PYTHON")
+        skip("the command hf of huggingface_hub")
     return folder
 
 
