@@ -22,6 +22,7 @@
 #include "hftrain/models/text_model.h"
 #include "hftrain/nn/quantised_matrices.h"
 #include "hftrain/parallel/replicated_strategy.h"
+#include "hftrain/plan/stored_adapter.h"
 #include "hftrain/runtime/failed_device.h"
 #include "hftrain/runtime/translate.h"
 #include "hftrain/runtime/worker_context.h"
@@ -97,16 +98,21 @@ void load_adapter(const std::string& folder, const models::Model& model, paralle
   checkpoint::load_adapter(table, saved, *model.architecture().adapter(), weights, strategy);
 }
 
+architectures::AdapterSpec adapter_of(const std::string& folder, const architectures::ParameterTable& table) {
+  const std::string path = folder + '/' + architectures::kAdapterConfigName;
+  return plan::as_stored(architectures::adapter_from_json(read_json_file(path), path), table,
+                         storage::ModelWeights(folder, architectures::kAdapterWeightsName));
+}
+
 std::unique_ptr<models::Model> open_model(const TextSetup& setup, const runtime::WorkerContext& context) {
-  std::optional<architectures::AdapterSpec> adapter;
-  if (!setup.adapter.empty()) {
-    const std::string path = setup.adapter + '/' + architectures::kAdapterConfigName;
-    adapter = architectures::adapter_from_json(read_json_file(path), path);
-  }
   if (!setup.plugin.path.empty())
     trainer::load_families({setup.plugin.name, setup.plugin.path, setup.plugin.hash});
-  auto architecture = architectures::Architecture::from_config(
-      setup.config, setup.folder + "/config.json", architectures::head_named(setup.head).value(), adapter);
+  const auto beside = [&](const std::optional<architectures::AdapterSpec>& adapter) {
+    return architectures::Architecture::from_config(setup.config, setup.folder + "/config.json",
+                                                    architectures::head_named(setup.head).value(), adapter);
+  };
+  auto architecture = beside(std::nullopt);
+  if (!setup.adapter.empty()) architecture = beside(adapter_of(setup.adapter, architecture->parameters()));
   models::ModelOptions options;
   options.compute_dtype = options.parameter_dtype = trainer::dtype_named(setup.dtype);
   options.device = context.device;
@@ -123,7 +129,7 @@ std::unique_ptr<models::Model> open_model(const TextSetup& setup, const runtime:
   parallel::ReplicatedStrategy strategy(plain, std::move(list), {}, *communicator);
   checkpoint::load_weights(model->architecture().parameters(), storage::StoredWeights(setup.folder),
                            strategy);
-  if (adapter) load_adapter(setup.adapter, *model, strategy);
+  if (!setup.adapter.empty()) load_adapter(setup.adapter, *model, strategy);
   model->train(false);
   return model;
 }

@@ -46,6 +46,7 @@ AdapterWeights::AdapterWeights(const std::string& folder)
 void AdapterWeights::take(const TensorEntry& entry) {
   const std::string prefix = architectures::kAdapterPrefix;
   const std::string name = entry.name.starts_with(prefix) ? entry.name.substr(prefix.size()) : entry.name;
+  if (architectures::is_of_wrapper(name)) return;
   const auto module = [&](std::string_view ending) { return name.substr(0, name.size() - ending.size()); };
   if (name.ends_with(kDown)) {
     adapters_[module(kDown)].down = &entry;

@@ -67,6 +67,19 @@ def one_name(adapter, **more):
     rewrite(adapter + "/adapter_model.safetensors", lambda name: None if "lm_head" in name else name)
 
 
+def saved_again_by_peft(adapter):
+    """As peft 0.21 leaves one of ours under save_embedding_layers: what its wrappers hold stands beside the copies."""
+    change(adapter, "adapter_config.json", ensure_weight_tying=False)
+    path = adapter + "/adapter_model.safetensors"
+    header, data = read_tensors(path)
+    for name, described in header.items():
+        if "lora_" in name:
+            continue
+        module = name.removesuffix(".weight")
+        with_tensor(path, module + ".modules_to_save.weight", described, data)
+        with_tensor(path, module + ".original_module.weight", described, bytes(len(data)))
+
+
 def change(folder, name, **values):
     write(os.path.join(folder, name), json.dumps(read_json(folder, name) | values))
 
@@ -393,8 +406,19 @@ def tied_embeddings_that_are_saved_whole_are_told_to_peft(fixture, folder):
     fixture.call(*common, "--model_name_or_path", base, "--use_peft", "--lora_modules_to_save", "embed_tokens", "--output_dir", known)
     evaluated = ["--model_name_or_path", known, "--block_size", "32", "--use_cpu", "--validation_file", fixture.text, "--max_eval_samples", "4", "--do_eval"]
     fixture.call(*evaluated, "--output_dir", os.path.join(folder, "judged"))
+    saved_again_by_peft(known)
+    fixture.call(*evaluated, "--output_dir", os.path.join(folder, "again"))
+    judged, again = (read_json(os.path.join(folder, place), "eval_results.json")["eval_loss"] for place in ("judged", "again"))
+    expect(judged == again, "two equal copies are one matrix", (judged, again))
+    fixture.call("generate", "--model_name_or_path", known, "--prompt", "the")
+    fixture.call(*common, "--model_name_or_path", known, "--use_peft", "--output_dir", known + "-on")
+    fixture.call("checkpoint", "merge", known, known + "-merged")
+    path, name = known + "/adapter_model.safetensors", "base_model.model.lm_head.weight"
+    header, data = read_tensors(path)
+    rewrite(path, lambda each: None if each == name else each)
+    with_tensor(path, name, header[name], data[4:] + data[:4])
     older = read_json(known, "adapter_config.json")
-    del older["peft_version"]
+    del older["peft_version"], older["ensure_weight_tying"]
     write(known + "/adapter_config.json", json.dumps(older))  # as peft wrote it before it knew of either key
     refused = fixture.call("generate", "--model_name_or_path", known, "--prompt", "the", expect=4).stderr
     expect("two matrices where the model has one" in refused, "an older peft ties nothing", refused)
@@ -412,7 +436,8 @@ def tensors_of_an_adapter_that_have_no_place_are_refused(fixture, folder):
               "--max_seq_length", "48", "--use_cpu", "--max_steps", "1", "--output_dir", output, "--do_train")
     os.remove(output + "/config.json")  # as peft writes it
     change(output, "adapter_config.json", modules_to_save=["classifier", "score"])
-    for words in (["--task", "clm", "--train_file", fixture.text, "--block_size", "64", "--use_cpu", "--use_peft", "--max_steps", "1", "--do_train", "--output_dir", output + "-on"],
+    training = ["--task", "clm", "--train_file", fixture.text, "--block_size", "64", "--use_cpu", "--use_peft", "--max_steps", "1", "--do_train"]
+    for words in (["plan", *training, "--output_dir", output + "-planned"], [*training, "--output_dir", output + "-on"],
                   ["generate", "--prompt", "the", "--use_cpu"]):
         refused = fixture.call(*words, "--model_name_or_path", output, expect=4).stderr
         expect("no place for 'score.weight' of the adapter" in refused and parts_of(refused) == [{"what", "where", "why", "try"}], "score", refused)

@@ -209,12 +209,48 @@ TEST_CASE("an adapter's base keeps its name on the Hub and the revision that it 
   write_file_atomically(
       adapter / "adapter_config.json",
       R"({"base_model_name_or_path": "org/base", "target_modules": ["c_attn"], "revision": "v2"})");
+  write_file_atomically(adapter / "adapter_model.safetensors", safetensors("{}"));
   arguments::Arguments arguments;
   arguments.model.model_name_or_path = adapter.path();
   const ModelFacts facts = load_model_facts(arguments, environment_of({{"HF_HUB_CACHE", cache.path()}}));
   CHECK(facts.source_folder == repository + "/snapshots/c2");
   CHECK(facts.hub_name == "org/base");
   CHECK(facts.hub_revision == "v2");
+}
+
+TEST_CASE(
+    "a matrix that an adapter's file holds under both names with the same numbers is one, whatever peft "
+    "says") {
+  TemporaryDirectory base, adapter;
+  write_model(base.path());
+  const Json config = {{"base_model_name_or_path", base.path()},
+                       {"target_modules", {"c_attn"}},
+                       {"modules_to_save", {"wte", "lm_head"}},
+                       {"ensure_weight_tying", false},
+                       {"peft_version", "0.21.2"}};
+  write_file_atomically(adapter / "adapter_config.json", config.dump());
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = adapter.path();
+  const auto facts_of = [&](const std::string& held, const char* second) {
+    Json header = Json::object();
+    int64_t end = 0;
+    for (const std::string name : {"transformer.wte.weight", second}) {
+      header["base_model.model." + name] = {
+          {"dtype", "I8"}, {"shape", {1}}, {"data_offsets", {end, end + 1}}};
+      ++end;
+    }
+    write_file_atomically(adapter / "adapter_model.safetensors", safetensors(header.dump()) + held);
+    return load_model_facts(arguments, {});
+  };
+  const ModelFacts same = facts_of("aa", "lm_head.weight");
+  CHECK(same.adapter->tied_as_one);
+  CHECK(same.adapter_shapes.at("base_model.model.lm_head.weight").shape == std::vector<int64_t>{1});
+  CHECK_FALSE(facts_of("ab", "lm_head.weight").adapter->tied_as_one);
+  CHECK_FALSE(facts_of("aa", "head.weight").adapter->tied_as_one);
+  std::filesystem::remove(adapter / "adapter_model.safetensors");
+  CHECK(contains(error_of(arguments).render(), "adapter_model.safetensors"));
+  CHECK(load_model_facts(arguments, {}, FilesNeeded::kOfPlan).missing ==
+        std::vector<std::string>{adapter / "adapter_model.safetensors"});
 }
 
 TEST_CASE("an adapter's base model is of the revision that it was made beside, unless another one is said") {

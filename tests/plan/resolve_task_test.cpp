@@ -221,6 +221,37 @@ TEST_CASE("an adapter of another task is not trained on, where the head would be
   CHECK(contains(one.error().render(), "no error"));
 }
 
+TEST_CASE("an adapter's file that no rank could load is refused by the plan") {
+  Case one({"--use_peft"});
+  one.model.source_folder = "/base";
+  one.model.adapter_folder = "/adapter";
+  one.model.adapter_config = R"({"task_type": "CAUSAL_LM"})";
+  one.model.adapter = architectures::AdapterSpec{.rank = 2, .targets = {"c_attn"}, .saved_modules = {"ln_f"}};
+  const std::string prefix = "base_model.model.transformer.";
+  const auto hold = [&](const std::string& name, std::vector<int64_t> shape) {
+    one.model.adapter_shapes[prefix + name] = {std::move(shape), "adapter_model.safetensors"};
+  };
+  for (const char* block : {"h.0.attn.c_attn", "h.1.attn.c_attn"}) {
+    hold(std::string(block) + ".lora_A.weight", {2, 8});
+    hold(std::string(block) + ".lora_B.weight", {24, 2});
+  }
+  hold("ln_f.weight", {8});
+  CHECK(contains(one.error().render(), "the adapter lacks 'base_model.model.transformer.ln_f.bias'"));
+  CHECK(one.error().code() == ExitCode::kData);
+  hold("ln_f.bias", {8});
+  hold("ln_f.modules_to_save.bias", {8});  // what peft's wrapper has, and says nothing more
+  hold("ln_f.original_module.bias", {8});
+  hold("ln_2.bias", {8});  // of no module that its config names
+  CHECK(contains(one.error().render(), "no error"));
+  hold("h.1.attn.c_attn.lora_B.weight", {16, 2});
+  const std::string wrong = one.error().render();
+  CHECK(contains(wrong, "'base_model.model.transformer.h.1.attn.c_attn.lora_B.weight' has the wrong shape"));
+  CHECK(contains(wrong, "/adapter/adapter_model.safetensors"));
+  hold("h.1.attn.c_attn.lora_B.weight", {24, 2});
+  hold("h.2.attn.c_attn.lora_B.weight", {24, 2});
+  CHECK(contains(one.error().render(), "no place for 'transformer.h.2.attn.c_attn.lora_B.weight'"));
+}
+
 TEST_CASE("a file that repeats the defaults of an adapter says nothing against the task or the adapter") {
   Case one({"--use_peft"});
   one.model.source_folder = "/base";

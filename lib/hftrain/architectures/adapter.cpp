@@ -216,6 +216,8 @@ std::vector<size_t> adapted_places(const ParameterTable& table, const AdapterSpe
   return places;
 }
 
+}  // namespace
+
 std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const AdapterSpec& spec) {
   std::vector<TiedParameter> found;
   std::ranges::copy_if(table.tied, std::back_inserter(found), [&](const TiedParameter& tied) {
@@ -223,8 +225,6 @@ std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const Ada
   });
   return found;
 }
-
-}  // namespace
 
 std::vector<std::string> second_modules_of_saved(const ParameterTable& table, const AdapterSpec& spec) {
   std::vector<std::string> modules;
@@ -293,7 +293,13 @@ std::vector<SavedCopy> saved_copies(const ParameterTable& table, const AdapterSp
   return copies;
 }
 
+bool is_of_wrapper(const std::string& tensor) {
+  return tensor.find(".modules_to_save.") != std::string::npos ||
+         tensor.find(".original_module.") != std::string::npos;
+}
+
 bool is_named(const AdapterSpec& spec, const std::string& tensor) {
+  if (is_of_wrapper(tensor)) return false;
   const size_t half = tensor.find(".lora_");
   if (half == std::string::npos) return is_saved(spec, tensor);
   const std::string module = tensor.substr(0, half);

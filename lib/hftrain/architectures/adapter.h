@@ -57,7 +57,13 @@ std::vector<int> saved_whole(const ParameterTable& table, const AdapterSpec& spe
 // numbers then. Nothing more is trained for them.
 std::vector<std::string> second_modules_of_saved(const ParameterTable& table, const AdapterSpec& spec);
 
-// Whether the lists of the adapter name the module of a tensor of its file, which is called as in the model.
+// The matrices that the model ties, once for each second name, where the lists of the adapter save the parameter whole.
+std::vector<TiedParameter> tied_and_saved(const ParameterTable& table, const AdapterSpec& spec);
+
+// Whether a tensor of an adapter's file says nothing more: of a module that is saved whole peft may write what its wrapper holds,
+// too (save_embedding_layers), which is the module's copy a second time and the base model's matrix.
+bool is_of_wrapper(const std::string& tensor);
+// Whether the lists of the adapter name the module of a tensor of its file, which is called as in the model; not of such a one.
 bool is_named(const AdapterSpec& spec, const std::string& tensor);
 
 // What the file of an adapter holds beside what is trained: a parameter under another of its names, which a module has that

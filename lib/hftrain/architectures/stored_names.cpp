@@ -1,6 +1,8 @@
 #include "hftrain/architectures/stored_names.h"
 
+#include <algorithm>
 #include <array>
+#include <regex>
 #include <string_view>
 #include <utility>
 
@@ -49,6 +51,14 @@ std::vector<std::string> stored_names(const ParameterTable& table, const Paramet
     if (tied.parameter == spec.name) add_all(tied.alias);
   }
   return names;
+}
+
+bool is_ignored(const ParameterTable& table, const std::string& stored_name) {
+  constexpr size_t kLongest = 1024;  // the library's expressions call themselves for each character
+  return stored_name.size() <= kLongest &&
+         std::ranges::any_of(table.ignored_patterns, [&](const std::string& pattern) {
+           return std::regex_search(stored_name, std::regex(pattern));
+         });
 }
 
 const std::string& name_in_memory(const ParameterSpec& spec) {

@@ -15,6 +15,9 @@ std::vector<std::string> stored_names(const ParameterTable& table, const std::st
 // Of a parameter under all its names, with those of the outputs that are tied to it.
 std::vector<std::string> stored_names(const ParameterTable& table, const ParameterSpec& spec);
 
+// Whether files may hold the tensor beside those of the table, without effect: a buffer of the family's.
+bool is_ignored(const ParameterTable& table, const std::string& stored_name);
+
 // What the modules of transformers call a parameter of the body whose files have an older name.
 // peft targets those modules and writes adapters under their names, which it never translates; of others it is the name.
 const std::string& name_in_memory(const ParameterSpec& spec);

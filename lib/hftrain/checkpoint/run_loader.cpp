@@ -51,7 +51,8 @@ void RunLoader::load_saved(const std::string& folder) {
 
 void RunLoader::check_saved(const std::string& folder) const {
   if (run_.plan.model.adapter)
-    return check_stored_adapter(run_.table, trained_parameters(run_), open_saved_adapter(folder));
+    return check_stored_adapter(run_.table, trained_parameters(run_), run_.plan.model.adapter->spec,
+                                open_saved_adapter(folder));
   check_stored(run_.table, interchange::open_saved_weights(folder));
 }
 

@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <set>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include "hftrain/checkpoint/collective_status.h"
 #include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/checkpoint/tensor_bytes.h"
+#include "hftrain/plan/stored_adapter.h"
 #include "hftrain/plan/stored_shapes.h"
 #include "hftrain/storage/model_folder.h"
 
@@ -173,10 +173,7 @@ std::vector<std::string> unasked_names(const ParameterTable& table, const Stored
   std::vector<std::string> names;
   for (const TensorEntry& entry : weights.entries()) {
     if (finder.asked_for(entry.name)) continue;
-    const bool ignored =
-        std::any_of(table.ignored_patterns.begin(), table.ignored_patterns.end(),
-                    [&](const auto& pattern) { return std::regex_search(entry.name, std::regex(pattern)); });
-    if (!ignored) names.push_back(entry.name);
+    if (!architectures::is_ignored(table, entry.name)) names.push_back(entry.name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -246,14 +243,6 @@ class WeightsWriter {
   std::unique_ptr<TensorWriter> writer_;
   size_t shard_ = 0, tensor_ = 0;  // what is due
 };
-
-Error tied_once(const std::string& name, const std::string& alias, const StoredWeights& weights) {
-  return Error(ExitCode::kData, "the adapter has two matrices where the model has one")
-      .where(weights.folder() + '/' + architectures::kAdapterWeightsName)
-      .why("it holds '" + name + "' without '" + alias +
-           "', which peft writes, too, where it trains the two as one")
-      .hint("merge it by peft's merge_and_unload() into a model whose tie_word_embeddings is false");
-}
 
 struct OtherNumbers {
   const char *why, *hint;
@@ -383,59 +372,43 @@ void check_stored(const ParameterTable& table, const StoredWeights& weights) {
 
 namespace {
 
-// What is wanted of an adapter's file, under its names; Error(kData) where it is not there.
+plan::StoredShapes shapes_of(const StoredWeights& weights) {
+  plan::StoredShapes shapes;
+  for (const TensorEntry& entry : weights.entries()) shapes[entry.name] = {entry.shape, ""};
+  return shapes;
+}
+
+// What is wanted of an adapter's file, under its names.
 ParameterTable wanted_of_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
-                                 const StoredWeights& weights) {
-  const std::vector<std::string> files = weights.files();
+                                 const plan::StoredShapes& stored) {
   ParameterTable wanted;
   wanted.ignored_patterns = table.ignored_patterns;
   for (const size_t position : saved) {
     ParameterSpec spec = table.parameters[position];
-    std::string stored = architectures::kAdapterPrefix + architectures::name_in_memory(spec);
-    const std::string as_in_files = architectures::kAdapterPrefix + spec.name;
-    if (weights.find(as_in_files) != nullptr) stored = as_in_files;
-    if (weights.find(stored) == nullptr) {
-      throw Error(ExitCode::kData, "the adapter lacks '" + stored + "'")
-          .where(weights.folder() + (files.size() == 1 ? '/' + files.front() : ""))
-          .why("the run trains this tensor, which is not there")
-          .hint("the lora_* flags with which the adapter was made");
-    }
-    spec.other_names = {stored};
+    spec.other_names = {plan::name_in_adapter(spec, stored)};
     wanted.parameters.push_back(std::move(spec));
   }
   return wanted;
 }
 
-// What peft computes with would be left out, and missing from what is saved.
-void refuse_unread(const AdapterSpec& spec, const std::vector<std::string>& unread,
-                   const StoredWeights& weights) {
-  const std::string prefix = architectures::kAdapterPrefix;
-  for (const std::string& name : unread) {
-    const std::string own = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
-    if (!architectures::is_named(spec, own)) continue;
-    throw Error(ExitCode::kData, "the model has no place for '" + own + "' of the adapter")
-        .where(weights.folder() + '/' + architectures::kAdapterWeightsName)
-        .why("its config names the module, which is one of another head or of another base model")
-        .hint("--task of the head that it was trained for, or its own base model");
-  }
-}
-
 }  // namespace
 
 void check_stored_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
-                          const StoredWeights& weights) {
-  check_stored(wanted_of_adapter(table, saved, weights), weights);
+                          const AdapterSpec& spec, const StoredWeights& weights) {
+  const std::vector<std::string> files = weights.files();
+  const std::string path = weights.folder() + (files.size() == 1 ? '/' + files.front() : "");
+  if (const auto misfit = plan::first_misfit(table, saved, spec, path, shapes_of(weights))) throw *misfit;
 }
 
 std::vector<std::string> load_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
                                       const AdapterSpec& spec, const StoredWeights& weights,
                                       parallel::Strategy& strategy, const storage::ByteProgress& progress) {
-  ParameterTable wanted = wanted_of_adapter(table, saved, weights);
+  check_stored_adapter(table, saved, spec, weights);
+  ParameterTable wanted = wanted_of_adapter(table, saved, shapes_of(weights));
   std::map<std::string, const TensorEntry*> of_frozen;
   for (const SavedCopy& copy : architectures::saved_copies(table, spec)) {
     const TensorEntry* stored = weights.find(architectures::kAdapterPrefix + copy.alias);
     const ParameterSpec& parameter = table.parameters[copy.parameter];
-    if (stored == nullptr && copy.by_peft) throw tied_once(parameter.name, copy.alias, weights);
     if (stored == nullptr) continue;
     if (std::ranges::count(saved, copy.parameter) > 0) {
       wanted.tied.push_back({stored->name, parameter.name, parameter.unit});
@@ -449,7 +422,6 @@ std::vector<std::string> load_adapter(const ParameterTable& table, const std::ve
   check_frozen(of_frozen, weights, strategy, kTrainedApart);
   check_frozen(unnamed, weights, strategy, kSavedBeside);
   for (const auto& [name, stored] : of_frozen) std::erase(unused, stored->name);
-  refuse_unread(spec, unused, weights);
   return unused;
 }
 

@@ -79,7 +79,7 @@ std::vector<std::string> load_adapter(const architectures::ParameterTable& table
 
 // Its errors about names and shapes, before anything is changed.
 void check_stored_adapter(const architectures::ParameterTable& table, const std::vector<size_t>& saved,
-                          const storage::StoredWeights& weights);
+                          const architectures::AdapterSpec& spec, const storage::StoredWeights& weights);
 
 // This rank's parts, to model/ (see state_parts.h).
 void save_sharded_weights(parallel::Strategy& strategy, int rank, SaveTarget& target);

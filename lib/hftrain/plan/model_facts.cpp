@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <utility>
 
+#include "hftrain/architectures/adapter_config.h"
 #include "hftrain/arguments/compat.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
@@ -14,6 +16,7 @@
 #include "hftrain/plan/adapter_folder.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/release_habits.h"
+#include "hftrain/plan/stored_adapter.h"
 #include "hftrain/plan/stored_ties.h"
 #include "hftrain/plan/tokenizer_pattern.h"
 #include "hftrain/storage/model_folder.h"
@@ -120,6 +123,17 @@ void take_labels(const std::string& adapter_folder, Json& config) {
   }
 }
 
+// A plan for other machines does without the file, as without shards.
+void take_adapter_file(FilesNeeded needed, ModelFacts& facts) {
+  if (!facts.adapter) return;
+  const std::string path = facts.adapter_folder + '/' + architectures::kAdapterWeightsName;
+  if (needed == FilesNeeded::kOfPlan && !path_exists(path)) return facts.missing.push_back(path);
+  const storage::ModelWeights file(facts.adapter_folder, architectures::kAdapterWeightsName);
+  facts.adapter = as_stored(std::move(*facts.adapter), facts.architecture->parameters(), file);
+  for (const std::string& name : file.names())
+    facts.adapter_shapes[name] = {file.at(name).entry.shape, architectures::kAdapterWeightsName};
+}
+
 void load_model(const arguments::ModelArguments& model, const HubCache& cache, FilesNeeded needed,
                 architectures::Head head, ModelFacts& facts) {
   if (model.model_name_or_path) {
@@ -161,6 +175,7 @@ void load_model(const arguments::ModelArguments& model, const HubCache& cache, F
   facts.has_head =
       config.value("architectures", Json()) == facts.architecture->config_json().at("architectures");
   if (const auto weights = open_weights(facts.source_folder, needed)) take_files(*weights, path, facts);
+  take_adapter_file(needed, facts);
   facts.auto_dtype = auto_dtype(model, config, facts.source_folder);
 }
 

@@ -38,6 +38,7 @@ struct ModelFacts {
       adapter;                  // of the folder that was named, whose base model is opened
   std::string adapter_folder;   // absolute; that folder
   std::string adapter_config;   // the text of its adapter_config.json
+  StoredShapes adapter_shapes;  // of its adapter_model.safetensors; empty: it is not here
   bool has_head = false;        // the folder's config.json names the class that ends in the task's head
   bool has_own_matrix = false;  // its files hold an output matrix apart that its config ties (stored_ties.h)
   // Parameters that source_folder's files do not hold, which start from random numbers.

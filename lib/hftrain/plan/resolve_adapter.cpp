@@ -6,6 +6,7 @@
 #include "hftrain/base/text.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/resolve_parts.h"
+#include "hftrain/plan/stored_adapter.h"
 
 namespace hftrain::plan {
 namespace {
@@ -162,6 +163,22 @@ void refuse_lost_head(const ResolveInput& input, const Architecture& running, Pr
   }
 }
 
+// What a rank would find when it loads the file.
+void check_file(const ResolveInput& input, const Architecture& running, Problems& problems) {
+  if (input.model.adapter_shapes.empty()) return;
+  const architectures::ParameterTable& table = running.parameters();
+  std::vector<size_t> trained;
+  for (const int whole : architectures::saved_whole(table, *running.adapter(), running.model_type()))
+    trained.push_back(static_cast<size_t>(whole));
+  for (size_t i = 0; i < table.parameters.size(); ++i) {
+    if (table.parameters[i].adapts) trained.push_back(i);
+  }
+  const auto misfit = first_misfit(table, trained, *running.adapter(),
+                                   input.model.adapter_folder + '/' + architectures::kAdapterWeightsName,
+                                   input.model.adapter_shapes);
+  if (misfit) problems.add(misfit->code(), misfit->diagnostics().front());
+}
+
 // By its name others find it, too; a snapshot of the cache is on this machine alone.
 architectures::AdapterBase base_of(const ModelFacts& model) {
   if (model.hub_name.empty()) return {.name = model.source_folder};
@@ -210,6 +227,7 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
   if (input.model.adapter) {
     check_against_folder(input, *input.model.adapter, running.head(), problems);
     if (wants_training(input.parsed)) refuse_lost_head(input, running, problems);
+    check_file(input, running, problems);
     plan.config =
         architectures::with_names_in_memory(input.model.adapter_config, running.parameters(), *spec);
     return plan;

@@ -331,14 +331,35 @@ fault("an adapter of a tied output matrix is passed over",
       says=r"lm_head|no exception|unexpected exception")
 
 fault("tensors of an adapter that have no place are dropped",
-      "lib/hftrain/checkpoint/weights.cpp", "if (!architectures::is_named(spec, own)) continue;", "if (!own.empty() || !architectures::is_named(spec, own)) continue;",
-      tests=["checkpoint: an adapter's file of before has a tied matrix once, and nothing that its config names is left out"],
-      says=r"score")
+      "lib/hftrain/plan/stored_adapter.cpp", "if (read.contains(name) || !architectures::is_named(spec, own)) continue;", "if (!read.contains(own) || !architectures::is_named(spec, own)) continue;",
+      tests=["checkpoint: an adapter's file of before has a tied matrix once, and nothing that its config names is left out",
+             "plan: an adapter's file that no rank could load is refused by the plan"],
+      says=r"score|no place")
+
+fault("what an adapter's file lacks is left to the ranks to tell",
+      "lib/hftrain/plan/resolve_adapter.cpp", "    check_file(input, running, problems);\n", "    if (input.output_has_weights) check_file(input, running, problems);\n",
+      tests=["plan: an adapter's file that no rank could load is refused by the plan"],
+      says=r"the adapter lacks")
 
 fault("a file of before with one name of a tied matrix is taken for one that peft trained apart",
-      "lib/hftrain/checkpoint/weights.cpp", "if (stored == nullptr && copy.by_peft) throw", "if (stored == nullptr) throw",
+      "lib/hftrain/plan/stored_adapter.cpp", "if (copy.by_peft && !stored.contains(name))", "if (!stored.contains(name))",
       tests=["checkpoint: an adapter's file of before has a tied matrix once, and nothing that its config names is left out"],
       says=r"two matrices")
+
+fault("an adapter of ours that peft has saved again is taken for one with two matrices",
+      "lib/hftrain/plan/stored_adapter.cpp", "spec.tied_as_one || (!saved.empty() &&", "spec.tied_as_one || (saved.empty() &&",
+      tests=["plan: a matrix that an adapter's file holds under both names with the same numbers is one, whatever peft says"],
+      says=r"tied_as_one")
+
+fault("what peft's wrapper holds beside a module that is saved whole has no place in the model",
+      "lib/hftrain/architectures/adapter.cpp", "  if (is_of_wrapper(tensor)) return false;\n", "",
+      tests=["plan: an adapter's file that no rank could load is refused by the plan"],
+      says=r"no place for")
+
+fault("a merge looks for what peft's wrapper holds in the model",
+      "launcher/front/adapter_weights.cpp", "  if (architectures::is_of_wrapper(name)) return;\n", "",
+      tests=["runs: adapters: tied embeddings that are saved whole are told to peft"],
+      says=r"modules_to_save")
 
 fault("a second name of a tied matrix makes another run",
       "lib/hftrain/plan/resolve_adapter.cpp", "  return spec;\n}\n\n// Whether the words name", "  const auto second = architectures::second_modules_of_saved(model.architecture->parameters(), spec);\n  spec.saved_modules.insert(spec.saved_modules.end(), second.begin(), second.end());\n  return spec;\n}\n\n// Whether the words name",
