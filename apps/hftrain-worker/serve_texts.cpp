@@ -127,8 +127,8 @@ std::unique_ptr<models::Model> open_model(const TextSetup& setup, const runtime:
   const auto communicator = comm::make_communicator(alone, comm::builtin_backends());
   const plan::StrategyPlan plain;
   parallel::ReplicatedStrategy strategy(plain, std::move(list), {}, *communicator);
-  checkpoint::load_weights(model->architecture().parameters(), storage::StoredWeights(setup.folder),
-                           strategy);
+  checkpoint::load_weights(model->architecture().parameters(), storage::StoredWeights(setup.folder), strategy,
+                           {}, {.compared = trainer::dtype_named(setup.tied_dtype)});
   if (!setup.adapter.empty()) load_adapter(setup.adapter, *model, strategy);
   model->train(false);
   return model;

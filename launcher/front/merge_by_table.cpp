@@ -53,10 +53,15 @@ void refuse_unknown_head(const AdapterWeights& adapter, const Json& config, cons
                      known ? kMergeByConfig : kMergeByPeft);
 }
 
+Json base_config(const std::string& base_folder) {
+  const std::string path = base_folder + '/' + kConfigFile;
+  return path_exists(path) ? read_json_file(path) : Json();
+}
+
 // The run wrote how it trained beside the base model; the merged one is stored and used as the base model is.
-void take_use_of_base(const std::string& base_config, DescribedModel& model) {
-  if (!path_exists(base_config)) return;
-  const Json base = read_json_file(base_config);
+void take_use_of_base(const std::string& base_folder, DescribedModel& model) {
+  const Json base = base_config(base_folder);
+  if (base.is_null()) return;
   const Json before = model.config;
   for (const char* key : {"dtype", "torch_dtype", "use_cache"}) {
     model.config.erase(key);
@@ -73,14 +78,15 @@ DescribedModel described_model(const AdapterWeights& adapter, const std::string&
   model.config = read_json_file(origin);
   refuse_unknown_head(adapter, model.config, origin);
   model.architecture = architecture_of(model.config, origin);
-  if (auto stored = plan::as_stored(model.architecture, storage::ModelWeights(base_folder), origin);
-      stored != model.architecture) {
+  const storage::ModelWeights base(base_folder);
+  const std::string dtype = plan::opened_dtype(base_config(base_folder), base);
+  if (auto stored = plan::as_stored(model.architecture, base, origin, dtype); stored != model.architecture) {
     model.config = stored->config_json();
     model.architecture = std::move(stored);
     model.own_config = true;
   }
   if (origin != base_folder + '/' + kConfigFile) {
-    take_use_of_base(base_folder + '/' + kConfigFile, model);
+    take_use_of_base(base_folder, model);
     return model;
   }
   for (const ParameterSpec& spec : model.architecture->parameters().parameters) {

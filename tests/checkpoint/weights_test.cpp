@@ -226,6 +226,26 @@ TEST_CASE(
   CHECK_REFUSED(loaded(peft, ""), "the adapter has two matrices where the model has one");
 }
 
+TEST_CASE(
+    "two copies of a tied matrix are one where they are the same in the type that they are compared in") {
+  const TemporaryDirectory folder;
+  std::vector<Stored> stored = plain_tensors();
+  at::Tensor near = stored[0].tensor.clone();
+  near[1][2] += 1e-5;
+  stored.push_back({"head.weight", near});
+  write_file(folder.path(), stored);
+  const auto loaded = [&](at::ScalarType compared) {
+    RowStrategy strategy(0, 1, wholes());
+    strategy.forget();
+    load_weights(tied_parameters(), storage::StoredWeights(folder.path()), strategy, {},
+                 {.compared = compared});
+    return strategy.equals_wholes();
+  };
+  CHECK(loaded(at::kBFloat16));
+  CHECK(loaded(at::kHalf));
+  CHECK_REFUSED(loaded(at::kFloat), "are tied but differ in the file");
+}
+
 TEST_CASE("norms of the first releases and other names of a parameter are found, and none is called unused") {
   std::vector<WholeTensor> parameters;
   ParameterTable table;

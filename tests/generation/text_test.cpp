@@ -131,7 +131,8 @@ TEST_CASE("texts end at a stop string, wherever tokens begin") {
 
 TEST_CASE("what is said to a worker that writes arrives") {
   const TextSetup setup{"folder",   "adapter", "words", {{"n_layer", 2}}, "causal_lm",
-                        "bfloat16", 3,         1,       "int8",           {"mine", "/lib/mine.so", "0a1b"}};
+                        "bfloat16", 3,         1,       "int8",           {"mine", "/lib/mine.so", "0a1b"},
+                        "float16"};
   const TextSetup read = decode_setup(Json::parse(encode_setup(setup)));
   CHECK(read.folder == "folder");
   CHECK(read.adapter == "adapter");
@@ -145,6 +146,7 @@ TEST_CASE("what is said to a worker that writes arrives") {
   CHECK(read.plugin.name == "mine");
   CHECK(read.plugin.path == "/lib/mine.so");
   CHECK(read.plugin.hash == "0a1b");
+  CHECK(read.tied_dtype == "float16");
   const TextRequest request{{{{1, 2}, {3}, 7}}, {{"top_k", 4}}, 9, true};
   const TextRequest asked = decode_request(Json::parse(encode_request(request)));
   CHECK(asked.prompts.at(0).ids == Ids{1, 2});

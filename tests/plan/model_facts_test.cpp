@@ -113,7 +113,8 @@ TEST_CASE("an output matrix that the files keep apart is one of its own, whateve
     const char* dtype = "I8";
     std::string bytes;
   };
-  const auto told = [](const std::string& config, const std::map<std::string, Held>& tensors) {
+  std::optional<std::string> asked;  // --dtype
+  const auto told = [&](const std::string& config, const std::map<std::string, Held>& tensors) {
     TemporaryDirectory folder;
     write_model(folder.path());
     write_file_atomically(folder / "config.json", config);
@@ -127,6 +128,7 @@ TEST_CASE("an output matrix that the files keep apart is one of its own, whateve
     write_file_atomically(folder / "model.safetensors", safetensors(header.dump()) + bytes);
     arguments::Arguments arguments;
     arguments.model.model_name_or_path = folder.path();
+    arguments.model.dtype = asked;
     const Json json = Json::parse(config);
     const auto head = architectures::Architecture::head_of(json).value_or(architectures::Head::kCausalLm);
     try {
@@ -152,6 +154,22 @@ TEST_CASE("an output matrix that the files keep apart is one of its own, whateve
   CHECK(of_types({"F64", std::string("\0\0\0\0\0\0\xf0\x3f", 8)}, {"F32", one}) == "tied");
   CHECK(of_types({"F32", zero}, {"F32", minus_zero}) == "tied");
   CHECK(of_types({"F32", zero}, {"BF16", std::string("\x80\x3f", 2)}) == "apart");
+  // In the type that the model is opened in.
+  const auto near_one = [&](const std::string& key, const std::string& dtype) {
+    Json config = Json::parse(gpt2);
+    if (!key.empty()) config[key] = dtype;
+    return told(config.dump(), {{"transformer.wte.weight", {"F32", std::string("\0\x20\x80\x3f", 4)}},
+                                {"lm_head.weight", {"BF16", std::string("\x80\x3f", 2)}}});
+  };
+  CHECK(near_one("dtype", "bfloat16") == "tied");
+  CHECK(near_one("torch_dtype", "torch.bfloat16") == "tied");
+  CHECK(near_one("dtype", "float32") == "apart");
+  CHECK(near_one("", "") == "tied");  // that of the first of the files' numbers
+  asked = "float32";
+  CHECK(near_one("dtype", "bfloat16") == "apart");
+  asked = "bfloat16";
+  CHECK(near_one("dtype", "float32") == "tied");
+  asked.reset();
   const std::string bert =
       R"({"model_type": "bert", "architectures": ["BertForMaskedLM"], "num_hidden_layers": 1})";
   const std::string matrix = "cls.predictions.decoder.weight",

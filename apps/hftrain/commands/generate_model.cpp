@@ -185,6 +185,7 @@ WritingModel open_writing_model(const GenerateFlags& flags, const Environment& e
   take_settings(flags, generation::read_folder_settings(model.folder), model);
   model.tokenizer = tokenizer::Tokenizer::load(facts.tokenizer_folder);
   model.dtype = facts.auto_dtype;
+  model.tied_dtype = facts.opened_dtype;
   return model;
 }
 
@@ -215,6 +216,7 @@ generation::TextSetup setup_of(const WritingModel& model, const GenerateFlags& f
   setup.config = model.architecture->config_json();
   setup.head = std::string(architectures::head_word(model.architecture->head()));
   setup.dtype = dtype_of(flags, model.dtype, on_gpu);
+  setup.tied_dtype = model.tied_dtype;
   setup.threads = topology.host.requested_threads.value_or(topology.host.usable_cores());
   setup.cuda_ordinal = on_gpu ? 0 : -1;
   setup.drafts = drafts_of(flags, model, setup, topology);

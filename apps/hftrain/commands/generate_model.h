@@ -16,7 +16,7 @@
 namespace hftrain::app {
 
 struct WritingModel {
-  std::string folder, dtype;
+  std::string folder, dtype, tied_dtype;
   std::optional<plan::PluginPlan> plugin;  // that the family comes from
   std::string adapter;                     // the folder of one that stands beside the weights; empty: none
   std::vector<std::string>

@@ -127,9 +127,10 @@ std::map<std::string, StoredParameter> find_parameters(const ParameterTable& tab
   return found;
 }
 
-void check_copies(const StoredParameter& parameter, const storage::Box& part, const StoredWeights& weights) {
+void check_copies(const StoredParameter& parameter, const storage::Box& part, const StoredWeights& weights,
+                  at::ScalarType as) {
   for (size_t i = 1; i < parameter.copies.size(); ++i) {
-    if (!weights.same_numbers(*parameter.copies[0], *parameter.copies[i], part))
+    if (!weights.same_numbers(*parameter.copies[0], *parameter.copies[i], part, dtype_of(as)))
       throw tied_but_different(parameter, weights);
   }
 }
@@ -152,7 +153,7 @@ void load_rows(const at::Tensor& target, const TensorEntry& entry, const storage
 
 // The rows of the part that the file has, and behind them those that it does not have.
 void load_part(const StatePart& part, const StoredParameter& parameter, const StoredWeights& weights,
-               const AddedRows& added) {
+               const AddedRows& added, at::ScalarType compared) {
   const at::NoGradGuard no_grad;  // parts of leaves are written to
   const TensorEntry& entry = *parameter.copies[0];
   storage::Box box = stored_box(part);
@@ -164,7 +165,7 @@ void load_part(const StatePart& part, const StoredParameter& parameter, const St
     box.sizes[*dim] = rows;
     target = target.narrow(static_cast<int64_t>(*dim), 0, rows);
   }
-  check_copies(parameter, box, weights);
+  check_copies(parameter, box, weights, compared);
   load_rows(target, entry, box, weights);
 }
 
@@ -336,7 +337,7 @@ LoadedWeights load_weights(const ParameterTable& table, const StoredWeights& wei
           if (parameter.buffer) part.tensor.zero_();
           return;
         }
-        load_part(part, parameter, weights, added);
+        load_part(part, parameter, weights, added, rules.compared);
         if (progress) progress(part.tensor.nbytes());
       },
       Access::kWrite);

@@ -28,8 +28,9 @@ struct OpeningRules {
   // A parameter of another shape is left as it was; otherwise it is an Error, which names this way out when `told`.
   bool ignore_mismatched_sizes = false;
   bool told = false;
-  std::vector<plan::GrownParameter> grown;  // whose last rows the files do not have
-  at::Generator generator = {};             // what these are drawn from; equal on all ranks
+  std::vector<plan::GrownParameter> grown = {};  // whose last rows the files do not have
+  at::Generator generator = {};                  // what these are drawn from; equal on all ranks
+  at::ScalarType compared = at::kFloat;          // in which copies of a tied matrix are the same
 };
 
 struct LoadedWeights {

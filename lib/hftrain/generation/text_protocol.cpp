@@ -19,6 +19,7 @@ std::string encode_setup(const TextSetup& setup) {
                   {"config", setup.config},
                   {"head", setup.head},
                   {"dtype", setup.dtype},
+                  {"tied_dtype", setup.tied_dtype},
                   {"threads", setup.threads},
                   {"cuda_ordinal", setup.cuda_ordinal},
                   {"drafts", setup.drafts},
@@ -33,6 +34,7 @@ TextSetup decode_setup(const Json& line) {
   setup.config = line.at("config");
   setup.head = line.at("head").get<std::string>();
   setup.dtype = line.at("dtype").get<std::string>();
+  setup.tied_dtype = line.at("tied_dtype").get<std::string>();
   setup.threads = line.at("threads").get<int>();
   setup.cuda_ordinal = line.at("cuda_ordinal").get<int>();
   setup.drafts = line.at("drafts").get<std::string>();

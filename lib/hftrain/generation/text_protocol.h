@@ -33,7 +33,8 @@ struct TextSetup {
   int cuda_ordinal = -1;  // -1: the CPU
   std::string drafts =
       "none";  // int8: by copies of the weights, a mistake where the processor has no products for them; auto: as it has
-  FamilyLibrary plugin{};  // without a path: none
+  FamilyLibrary plugin{};              // without a path: none
+  std::string tied_dtype = "float32";  // in which copies of a tied matrix in the files are the same
 };
 
 struct TextRequest {

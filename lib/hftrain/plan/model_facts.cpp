@@ -105,7 +105,7 @@ std::unique_ptr<const storage::ModelWeights> open_weights(const std::string& fol
 }
 
 void take_files(const storage::ModelWeights& weights, const std::string& origin, ModelFacts& facts) {
-  auto stored = as_stored(facts.architecture, weights, origin);
+  auto stored = as_stored(facts.architecture, weights, origin, facts.opened_dtype);
   facts.has_own_matrix = stored != facts.architecture;
   facts.architecture = std::move(stored);
   facts.lacking = lacking_parameters(*facts.architecture, weights);
@@ -174,7 +174,11 @@ void load_model(const arguments::ModelArguments& model, const HubCache& cache, F
   if (facts.source_folder.empty()) return;
   facts.has_head =
       config.value("architectures", Json()) == facts.architecture->config_json().at("architectures");
-  if (const auto weights = open_weights(facts.source_folder, needed)) take_files(*weights, path, facts);
+  if (const auto weights = open_weights(facts.source_folder, needed)) {
+    const std::string asked = model.dtype.value_or("auto");
+    facts.opened_dtype = asked == "auto" ? opened_dtype(config, *weights) : asked;
+    take_files(*weights, path, facts);
+  }
   take_adapter_file(needed, facts);
   facts.auto_dtype = auto_dtype(model, config, facts.source_folder);
 }

@@ -54,6 +54,8 @@ struct ModelFacts {
       true;  // it gives types of tokens, by model_input_names of that file or by its class
   // Why transformers makes other tokens with it beside this model; empty: it makes the same.
   std::string tokenizer_opens_otherwise;
+  std::string opened_dtype =
+      "float32";  // in which transformers would open the files, and compare tied matrices
   std::string auto_dtype = "float32";  // what --dtype auto means: of the files; float32 from scratch
   Json preprocessor;                   // of a model of images: its preprocessor_config.json; null: none
   std::string preprocessor_origin;     // that file

@@ -281,6 +281,7 @@ ModelPlan resolve_model(const ResolveInput& input, const RanksPlan& ranks, Probl
   plan.tokenizer_settings = input.model.tokenizer_settings;
   plan.chat_template = input.model.chat_template;
   plan.master_dtype = master_dtype(input);
+  plan.tied_dtype = input.model.opened_dtype;
   plan.config = architecture->config_json();
   plan.config["dtype"] = plan.master_dtype;
   if (!sees_images(architecture->head())) plan.config["use_cache"] = arguments.model.use_cache;

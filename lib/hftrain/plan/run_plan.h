@@ -136,6 +136,8 @@ struct ModelPlan {
   Json tokenizer_settings = Json::object();  // keys of its tokenizer_config.json that are saved otherwise
   std::string chat_template;                 // that is saved in the place of its own; empty: its own
   std::string master_dtype = "float32";
+  std::string tied_dtype =
+      "float32";           // in which copies of a tied matrix in the source folder's files are the same
   int64_t parameters = 0;  // numbers, tied tensors once
   int64_t trainable_parameters = 0;
   int64_t non_embedding_parameters = 0;  // for total_flos

@@ -88,7 +88,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdapterPlan, spec, folder, config)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FusedKernels, rope, swiglu, geglu, rms_norm, loss, rest, own)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, hub_name, weights_mark, model_type, config,
                                    generation_config, preprocessor_config, tokenizer_folder,
-                                   tokenizer_settings, chat_template, master_dtype, parameters,
+                                   tokenizer_settings, chat_template, master_dtype, tied_dtype, parameters,
                                    trainable_parameters, non_embedding_parameters, gradient_checkpointing,
                                    checkpoint_every_n_layers, checkpoint_offload, neftune_noise_alpha,
                                    fused_kernels, ignore_mismatched_sizes, grown, frozen, adapter)

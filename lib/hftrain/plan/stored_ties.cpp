@@ -1,6 +1,8 @@
 #include "hftrain/plan/stored_ties.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "hftrain/architectures/stored_names.h"
@@ -14,6 +16,7 @@ using architectures::Architecture;
 using architectures::ParameterSpec;
 using architectures::ParameterTable;
 using architectures::TiedParameter;
+using storage::DType;
 using storage::StoredTensor;
 
 const StoredTensor* find_stored(const storage::ModelWeights& weights, const std::vector<std::string>& names) {
@@ -23,13 +26,22 @@ const StoredTensor* find_stored(const storage::ModelWeights& weights, const std:
   return nullptr;
 }
 
+// In torch's words and in those of files.
+constexpr std::array<std::pair<std::string_view, DType>, 3> kTrained = {
+    {{"float32", DType::kF32}, {"bfloat16", DType::kBF16}, {"float16", DType::kF16}}};
+
+DType compared_in(const std::string& name) {
+  const auto* found = std::ranges::find(kTrained, name, [](const auto& each) { return each.first; });
+  return found == kTrained.end() ? DType::kF32 : found->second;
+}
+
 bool differ_in_files(const ParameterTable& table, const TiedParameter& tied,
-                     const storage::ModelWeights& weights) {
+                     const storage::ModelWeights& weights, DType as) {
   const StoredTensor* own = find_stored(weights, architectures::stored_names(table, tied.alias));
   const StoredTensor* shared = find_stored(weights, architectures::stored_names(table, tied.parameter));
   if (own == nullptr || shared == nullptr) return false;
   return own->entry.shape != shared->entry.shape ||
-         !storage::same_numbers(own->entry.dtype, own->bytes, shared->entry.dtype, shared->bytes);
+         !storage::same_numbers(own->entry.dtype, own->bytes, shared->entry.dtype, shared->bytes, as);
 }
 
 bool is_stored(const ParameterTable& table, const ParameterSpec& spec, const storage::ModelWeights& weights) {
@@ -67,13 +79,30 @@ std::shared_ptr<const Architecture> with_own_matrix(const Architecture& architec
 
 }  // namespace
 
+std::string opened_dtype(const Json& config, const storage::ModelWeights& weights) {
+  for (const char* key : {"dtype", "torch_dtype"}) {
+    const Json named = config.is_object() ? config.value(key, Json()) : Json();
+    if (!named.is_string() || named == "auto") continue;
+    const auto name = named.get<std::string>();
+    const DType dtype = compared_in(name.starts_with("torch.") ? name.substr(6) : name);
+    return std::string(
+        std::ranges::find(kTrained, dtype, [](const auto& each) { return each.second; })->first);
+  }
+  for (const std::string& tensor : weights.names()) {
+    for (const auto& [name, dtype] : kTrained) {
+      if (weights.at(tensor).entry.dtype == dtype) return std::string(name);
+    }
+  }
+  return "float32";
+}
+
 std::shared_ptr<const Architecture> as_stored(std::shared_ptr<const Architecture> architecture,
-                                              const storage::ModelWeights& weights,
-                                              const std::string& origin) {
+                                              const storage::ModelWeights& weights, const std::string& origin,
+                                              const std::string& dtype) {
   const ParameterTable& table = architecture->parameters();
   for (const TiedParameter& tied : table.tied) {
     const bool of_output = tied.unit + 1 == static_cast<int>(table.units.size());
-    if (of_output && differ_in_files(table, tied, weights))
+    if (of_output && differ_in_files(table, tied, weights, compared_in(dtype)))
       return with_own_matrix(*architecture, tied, weights, origin);
   }
   return architecture;

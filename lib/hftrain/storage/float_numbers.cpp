@@ -71,6 +71,15 @@ std::vector<float> rounded_to_float32(DType dtype, std::span<const char> bytes) 
   return numbers;
 }
 
+// As LibTorch, by way of float32.
+std::vector<float> rounded_to(DType as, DType dtype, std::span<const char> bytes) {
+  std::vector<float> numbers = rounded_to_float32(dtype, bytes);
+  if (as == DType::kF32 || as == dtype) return numbers;
+  std::vector<char> narrow(numbers.size() * static_cast<size_t>(dtype_bits(as)) / 8);
+  from_floats(as, numbers, narrow, "");
+  return to_floats(as, narrow, "");
+}
+
 }  // namespace
 
 std::vector<float> to_floats(DType dtype, std::span<const char> bytes, const std::string& where) {
@@ -102,7 +111,8 @@ void from_floats(DType dtype, std::span<const float> numbers, std::span<char> by
   }
 }
 
-bool same_numbers(DType one, std::span<const char> bytes, DType other, std::span<const char> other_bytes) {
+bool same_numbers(DType one, std::span<const char> bytes, DType other, std::span<const char> other_bytes,
+                  DType as) {
   if (one == other && std::ranges::equal(bytes, other_bytes)) return true;
   if (!is_compared_as_numbers(one) || !is_compared_as_numbers(other)) return false;
   constexpr size_t kNumbers = size_t{1} << 20;  // converted at once
@@ -112,8 +122,8 @@ bool same_numbers(DType one, std::span<const char> bytes, DType other, std::span
   if (other_bytes.size() / other_width != numbers) return false;
   for (size_t first = 0; first < numbers; first += kNumbers) {
     const size_t count = std::min(kNumbers, numbers - first);
-    if (rounded_to_float32(one, bytes.subspan(first * width, count * width)) !=
-        rounded_to_float32(other, other_bytes.subspan(first * other_width, count * other_width)))
+    if (rounded_to(as, one, bytes.subspan(first * width, count * width)) !=
+        rounded_to(as, other, other_bytes.subspan(first * other_width, count * other_width)))
       return false;
   }
   return true;

@@ -85,7 +85,8 @@ void StoredWeights::read(std::string_view name, const Box& wanted, std::span<cha
   read_box(at(name), wanted, out, folder_);
 }
 
-bool StoredWeights::same_numbers(const TensorEntry& one, const TensorEntry& other, const Box& part) const {
+bool StoredWeights::same_numbers(const TensorEntry& one, const TensorEntry& other, const Box& part,
+                                 DType as) const {
   constexpr uint64_t kNumbers = uint64_t{1} << 20;  // compared at once
   const auto bytes_of = [&](const TensorEntry& entry, const Box& rows) {
     std::vector<char> bytes(volume(rows) * static_cast<uint64_t>(dtype_bits(entry.dtype)) / 8);
@@ -94,7 +95,7 @@ bool StoredWeights::same_numbers(const TensorEntry& one, const TensorEntry& othe
   };
   const std::vector<Box> groups = row_groups(part, kNumbers);
   return std::all_of(groups.begin(), groups.end(), [&](const Box& rows) {
-    return storage::same_numbers(one.dtype, bytes_of(one, rows), other.dtype, bytes_of(other, rows));
+    return storage::same_numbers(one.dtype, bytes_of(one, rows), other.dtype, bytes_of(other, rows), as);
   });
 }
 

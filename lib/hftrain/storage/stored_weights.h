@@ -46,8 +46,9 @@ class StoredWeights {
   // Copies a box of a tensor into `out`, dense and row-major, and touches no other bytes. Error(kData) when
   // the slices do not cover it, or there is no such tensor.
   void read(std::string_view name, const Box& wanted, std::span<char> out) const;
-  // Whether a box of two tensors of one shape holds the same numbers (float_numbers.h), with the errors of read().
-  bool same_numbers(const TensorEntry& one, const TensorEntry& other, const Box& part) const;
+  // Whether a box of two tensors of one shape holds the same numbers in that type (float_numbers.h), with the errors of read().
+  bool same_numbers(const TensorEntry& one, const TensorEntry& other, const Box& part,
+                    DType as = DType::kF32) const;
 
   // Relative to the folder, sorted.
   std::vector<std::string> files() const;

@@ -55,6 +55,7 @@ void Trainer::load_weights_of(const std::string& folder) {
     rules.ignore_mismatched_sizes = plan_.model.ignore_mismatched_sizes;
     rules.told = true;
     rules.grown = plan_.model.grown;
+    rules.compared = dtype_named(plan_.model.tied_dtype);
     rules.generator = context_.device_runtime->generator(c10::Device(c10::DeviceType::CPU));
   }
   const checkpoint::LoadedWeights loaded = loader_->load_model(folder, rules);

@@ -259,13 +259,13 @@ fault("a head is trained beside an adapter that does not save it",
       says=r"score\.weight")
 
 fault("a merged model says the type that its adapter was trained in",
-      "launcher/front/merge_by_table.cpp", "take_use_of_base(base_folder + '/' + kConfigFile, model);",
-      "if (base_folder.empty()) take_use_of_base(base_folder + '/' + kConfigFile, model);",
+      "launcher/front/merge_by_table.cpp", "    take_use_of_base(base_folder, model);",
+      "    if (base_folder.empty()) take_use_of_base(base_folder, model);",
       tests=["runs: adapters: an adapter with a head is merged as its base is stored"],
       says=r"bfloat16")
 
 fault("an output matrix that the files keep apart is tied",
-      "lib/hftrain/plan/stored_ties.cpp", "         !storage::same_numbers(own->entry.dtype, own->bytes, shared->entry.dtype, shared->bytes);", "         own->bytes.size() != shared->bytes.size();",
+      "lib/hftrain/plan/stored_ties.cpp", "         !storage::same_numbers(own->entry.dtype, own->bytes, shared->entry.dtype, shared->bytes, as);", "         as == DType::kBool || own->bytes.size() != shared->bytes.size();",
       tests=["plan: an output matrix that the files keep apart is one of its own, whatever the config says"],
       says=r"apart")
 
@@ -274,6 +274,16 @@ fault("another type makes another number of a tied matrix",
       tests=["plan: an output matrix that the files keep apart is one of its own, whatever the config says",
              "checkpoint: a parameter is found without its prefix, under its tied alias, or under both when they agree"],
       says=r"of_types|tied but differ")
+
+fault("tied matrices of two types are compared in a type that the model is not opened in",
+      "lib/hftrain/plan/stored_ties.cpp", "differ_in_files(table, tied, weights, compared_in(dtype))", "differ_in_files(table, tied, weights, compared_in(dtype + '?'))",
+      tests=["plan: an output matrix that the files keep apart is one of its own, whatever the config says"],
+      says=r"near_one")
+
+fault("the type that tied matrices are compared in is not asked by the ranks",
+      "lib/hftrain/checkpoint/weights.cpp", "load_part(part, parameter, weights, added, rules.compared);", "load_part(part, parameter, weights, added, at::kFloat);",
+      tests=["checkpoint: two copies of a tied matrix are one where they are the same in the type that they are compared in"],
+      says=r"tied but differ")
 
 fault("a merged model loses the output matrix that its base's files keep apart",
       "launcher/front/merge_by_table.cpp", "    model.config = stored->config_json();\n", "",
