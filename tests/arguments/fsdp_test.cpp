@@ -491,6 +491,36 @@ TEST_CASE("an argument wins over a variable of FSDP that says the same in other 
 }
 
 TEST_CASE(
+    "a variable of FSDP that says something else than an argument is told as without effect, not as used") {
+  const auto told = [](const Words& words, std::map<std::string, std::string> variables) {
+    variables["ACCELERATE_USE_FSDP"] = "true";
+    return notes(parse(words, Environment(variables)));
+  };
+  const std::string asks = "the environment asks for FSDP: ACCELERATE_USE_FSDP=true",
+                    idle = "no effect of the environment: ";
+  const auto config = [](const char* text) { return Words{"--fsdp", "true", "--fsdp_config", text}; };
+  const std::string files =
+      told(config(R"({"state_dict_type": "FULL_STATE_DICT"})"),
+           {{"FSDP_STATE_DICT_TYPE", "SHARDED_STATE_DICT"}, {"FSDP_BACKWARD_PREFETCH", "BACKWARD_PRE"}});
+  CHECK(contains(files, idle + "FSDP_STATE_DICT_TYPE=SHARDED_STATE_DICT"));
+  CHECK(contains(files, asks + " FSDP_BACKWARD_PREFETCH=BACKWARD_PRE"));
+  CHECK_FALSE(contains(files, asks + " FSDP_STATE_DICT_TYPE"));
+  CHECK(contains(told(config(R"({"version": 1})"), {{"FSDP_VERSION", "2"}}), idle + "FSDP_VERSION=2"));
+  CHECK(contains(told(config(R"({"version": 1})"), {{"FSDP_VERSION", "1"}}), asks + " FSDP_VERSION=1"));
+  // What the launch exports by itself.
+  CHECK(contains(told(config(R"({"cpu_offload": true})"), {{"FSDP_OFFLOAD_PARAMS", "false"}}),
+                 idle + "FSDP_OFFLOAD_PARAMS=false"));
+  CHECK(contains(told({"--fsdp", "shard_grad_op"}, {{"FSDP_SHARDING_STRATEGY", "FULL_SHARD"}}),
+                 idle + "FSDP_SHARDING_STRATEGY=FULL_SHARD"));
+  CHECK(contains(told({"--fsdp", "full_shard offload"}, {{"FSDP_OFFLOAD_PARAMS", "0"}}),
+                 idle + "FSDP_OFFLOAD_PARAMS=0"));
+  CHECK(contains(
+      told(config(R"({"activation_checkpointing": false})"),
+           {{"FSDP_ACTIVATION_CHECKPOINTING", "true"}, {"FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD", "true"}}),
+      idle + "FSDP_ACTIVATION_CHECKPOINTING=true FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD=true"));
+}
+
+TEST_CASE(
     "the FSDP environment counts only when accelerate announces it, only where no flag does, and is shown") {
   const std::map<std::string, std::string> variables = {{"FSDP_SHARDING_STRATEGY", "SHARD_GRAD_OP"},
                                                         {"FSDP_TRANSFORMER_CLS_TO_WRAP", "GPT2Block"},

@@ -41,7 +41,7 @@ fault("a setting of generation that is no number is called null",
       says=r"temperature is")
 
 fault("a variable of FSDP stands against an argument in other words",
-      "lib/hftrain/arguments/import/fsdp.cpp", "counts = unasked || overruled.count(variable) == 0;", "counts = unasked || overruled.count(variable) < 2;",
+      "lib/hftrain/arguments/import/fsdp.cpp", "bool counts = overruled.count(variable) == 0;", "bool counts = overruled.count(variable) < 2;",
       tests=["arguments: an argument wins over a variable of FSDP that says the same in other words, and that is told"],
       says=r"given twice|no effect of the environment")
 

@@ -74,7 +74,7 @@ fault("the terminal of a follower does not say why node 0 has ended the job",
       says=r"no space is left")
 
 fault("what accelerate launch exports unasked counts as somebody's wish",
-      "lib/hftrain/arguments/import/fsdp.cpp", "if (unasked || !counts) continue;", "if (!counts) continue;",
+      "lib/hftrain/arguments/import/fsdp.cpp", "is_unasked(variable, text) ? FsdpReader", "is_unasked(variable, {}) ? FsdpReader",
       tests=["arguments: what accelerate launch exports unasked is nobody's word: it is told as no mistake and contradicts nothing"],
       says=r"has no effect|contradict")
 

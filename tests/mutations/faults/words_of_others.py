@@ -567,3 +567,9 @@ fault("a secret that is a number is printed",
       "lib/hftrain/arguments/print_config.cpp", "as_people_write(outcome, flag, given->first, shown(flag, given->second))", "shown(flag, as_people_write(outcome, flag, given->first, given->second))",
       tests=["arguments: a mapping that import/ reads is printed with numbers and truth values as they stood"],
       says=r"123456")
+
+fault("a variable that an argument wins over is told as used",
+      "lib/hftrain/arguments/import/fsdp.cpp", "        counts = !reader_.differs();\n", "",
+      tests=["arguments: a variable of FSDP that says something else than an argument is told as without effect, not as used"],
+      says=r"FSDP_STATE_DICT_TYPE=SHARDED_STATE_DICT")
+

@@ -199,19 +199,22 @@ class Import {
     }
   }
 
-  // Only for values that no argument gave. What the launch would have said by itself must not stand against one, nor be told
-  // as somebody's mistake; without it the same is done.
+  // Only for values that no argument gave; one that argues with an argument is told as without effect. What the launch would have
+  // said by itself must not stand against one, nor be told as somebody's mistake; without it the same is done.
   void read_environment() {
     std::vector<std::string> used = {"ACCELERATE_USE_FSDP=true"}, idle;
     const std::set<std::string_view> overruled = overruled_variables();
     for (const char* variable : kVariables) {
       const std::string text = environment_.get_or(variable, "");
       if (text.empty()) continue;
-      const bool unasked = is_unasked(variable, text), counts = unasked || overruled.count(variable) == 0;
+      bool counts = overruled.count(variable) == 0;
+      if (counts) {
+        reader_.read(to_lower(std::string(variable).substr(kFsdpPrefix.size())), text, variable,
+                     std::string("environment ") + variable,
+                     is_unasked(variable, text) ? FsdpReader::Later::kCompared : FsdpReader::Later::kFillsIn);
+        counts = !reader_.differs();
+      }
       (counts ? used : idle).push_back(std::string(variable) + '=' + text);
-      if (unasked || !counts) continue;
-      reader_.read(to_lower(std::string(variable).substr(kFsdpPrefix.size())), text, variable,
-                   std::string("environment ") + variable, FsdpReader::Later::kFillsIn);
     }
     outcome_.notes.push_back({.severity = Severity::kNote,
                               .what = "the environment asks for FSDP: " + join(used, " "),
@@ -222,7 +225,7 @@ class Import {
       outcome_.notes.push_back({.severity = Severity::kNote,
                                 .what = "no effect of the environment: " + join(idle, " "),
                                 .where = "",
-                                .why = "arguments say it in other words",
+                                .why = "what arguments say counts",
                                 .hint = ""});
   }
 
@@ -244,8 +247,11 @@ class Import {
     if (by_class || (!policy.empty() && policy != "size")) overruled.insert("FSDP_MIN_NUM_PARAMS");
     if (by_size || (!policy.empty() && policy != "transformer"))
       overruled.insert("FSDP_TRANSFORMER_CLS_TO_WRAP");
-    if (outcome_.arguments.precision.gradient_checkpointing)
-      overruled.insert("FSDP_ACTIVATION_CHECKPOINTING");
+    if (has_word("offload")) overruled.insert("FSDP_OFFLOAD_PARAMS");
+    const bool recomputes = outcome_.arguments.precision.gradient_checkpointing;
+    if (recomputes) overruled.insert("FSDP_ACTIVATION_CHECKPOINTING");
+    if (recomputes || !settings.activation_checkpointing.value_or(true))
+      overruled.insert("FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD");
     return overruled;
   }
 

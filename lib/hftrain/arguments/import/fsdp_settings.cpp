@@ -118,13 +118,15 @@ bool FsdpReader::read(std::string_view key, const Json& written, const std::stri
   name_ = name;
   origin_ = origin;
   later_ = later;
+  differs_ = false;
   found->read(*this);
   return true;
 }
 
 template <typename T>
 void FsdpReader::set(Sourced<T>& field, T value) {
-  if (field && later_ == Later::kFillsIn) return;
+  differs_ = later_ != Later::kMustAgree && field && *field != value;
+  if (later_ == Later::kCompared || (field && later_ == Later::kFillsIn)) return;
   assign(field, std::move(value), origin_, name_, problems_);
 }
 

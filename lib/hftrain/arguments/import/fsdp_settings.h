@@ -36,8 +36,8 @@ struct FsdpSettings {
 // Reads the keys of one place after another into one FsdpSettings.
 class FsdpReader {
  public:
-  // Two places that give one setting: a difference is a mistake, or the first one stays.
-  enum class Later { kMustAgree, kFillsIn };
+  // Two places that give one setting: a difference is a mistake, or the first one stays. One that is compared sets nothing.
+  enum class Later { kMustAgree, kFillsIn, kCompared };
 
   FsdpReader(FsdpSettings& settings, Diagnostics& problems) : settings_(settings), problems_(problems) {}
 
@@ -45,6 +45,9 @@ class FsdpReader {
   // place. False when there is no such key.
   bool read(std::string_view key, const Json& written, const std::string& name, const std::string& origin,
             Later later = Later::kMustAgree);
+
+  // Whether the key that was read last says something else than the place before it, which stays.
+  bool differs() const { return differs_; }
 
   // Every key, under its first name, for suggestions.
   static std::vector<std::string> keys();
@@ -75,6 +78,7 @@ class FsdpReader {
   const Json* written_ = nullptr;
   std::string name_, origin_;
   Later later_ = Later::kMustAgree;
+  bool differs_ = false;
 };
 
 }  // namespace hftrain::arguments
