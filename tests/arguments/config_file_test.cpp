@@ -80,6 +80,29 @@ TEST_CASE("on, off and words for no count without quotes in YAML alone") {
   CHECK(contains(mistakes({"--save_strategy", "No"}), "'No' is not one of no, steps"));
 }
 
+TEST_CASE("what is off in a list of YAML is off, and stands alone") {
+  const auto outcome = [](const std::string& text) {
+    return parse({"--config", WrittenFile(text + '\n').path});
+  };
+  for (const char* off : {"off", "[off]", "[No]", "[false]", "no"}) {
+    INFO(off);
+    const ParseOutcome read = outcome("fsdp: " + std::string(off) + "\nreport_to: " + off);
+    CHECK(read.unread.at("fsdp") == Json({"false"}));
+    CHECK_FALSE(read.arguments.parallel.sharding.strategy);
+    CHECK(read.arguments.logging.report_to.empty());
+  }
+  CHECK(outcome("label_names: [off, 0x10]").arguments.data.label_names ==
+        std::vector<std::string>{"off", "0x10"});
+  const auto refused = [](const std::string& text) {
+    return mistakes({"--config", WrittenFile(text + '\n').path});
+  };
+  CHECK(contains(refused("fsdp: [off, auto_wrap]"), "'false' stands alone"));
+  CHECK(contains(refused("report_to: [off, csv]"), "'none' stands alone"));
+  CHECK_FALSE(refused("report_to: ['off']").empty());
+}
+
+}
+
 TEST_CASE("a mapping that import/ reads is printed with numbers and truth values as they stood") {
   const WrittenFile file(
       "deepspeed: {gradient_clipping: 1.0, zero_optimization: {overlap_comm: False, stage: 2, "

@@ -16,7 +16,7 @@ Made by `hftrain docs arguments` from the flag table; change the table, not this
 
 Every flag is a long option and, unless its row says otherwise, a key of configuration files. `-` and `_` are the
 same in options. A boolean takes a value or none: `--bf16`, `--bf16 true`, `--bf16=no`; some also have a negative form `--no_…`. Its words are true, yes,
-t, y, 1 and false, no, f, n, 0 in any letter case; without quotes in YAML on and off, too, and there false is the `no` of a flag that has it. A list takes one
+t, y, 1 and false, no, f, n, 0 in any letter case; without quotes in YAML on and off, too, and there false is the `no` or `none` of a flag that has it. A list takes one
 or more values. A mapping takes JSON text, the name of a JSON file, or a mapping in YAML. Later wins: default,
 environment, an Accelerate file, other `--config` files in their order, command line. Prefixes of flags are not
 accepted; unknown names are errors, and so are flags that only other tasks read. `hftrain explain FLAG` says

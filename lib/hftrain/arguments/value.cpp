@@ -98,6 +98,8 @@ Json word_for_bool(const Flag& flag, const Json& written) {
   const bool numeric = !written.is_boolean() &&
                        as_number<double>(written.is_string() ? written.get<std::string>() : written.dump());
   if (!numeric && !*truth && flag.choice("no") != nullptr) return "no";
+  const bool none = flag.slot.type == Type::kList && flag.choice("none") != nullptr;
+  if (written.is_boolean() && !*truth && none) return "none";
   if (!numeric && *truth && all) return "all";
   const char* word = *truth ? "true" : "false";
   if (flag.choice(word) != nullptr) return word;
@@ -128,7 +130,7 @@ Result<Json> to_list(const Flag& flag, const Json& written, const std::string& h
   Json list = Json::array();
   const Json items = written.is_array() ? written : Json::array({written});
   for (const Json& item : items) {
-    Result<Json> text = to_text(item);
+    Result<Json> text = to_text(word_for_bool(flag, item));
     if (std::holds_alternative<ValueError>(text)) return text;
     for (const std::string& element : elements(flag, std::get<Json>(text).get<std::string>())) {
       if (flag.is_choice()) {
@@ -140,9 +142,11 @@ Result<Json> to_list(const Flag& flag, const Json& written, const std::string& h
       list.push_back(flag.path ? with_home(element, home) : element);
     }
   }
-  if (flag.choice("none") != nullptr && std::find(list.begin(), list.end(), "none") != list.end()) {
-    if (list.size() > 1) return ValueError{"'none' stands alone, not beside other words", "", ""};
-    return Json::array();
+  for (const char* nothing : {"none", "false"}) {
+    const bool said = flag.choice(nothing) != nullptr && std::ranges::count(list, nothing) > 0;
+    if (said && list.size() > 1)
+      return ValueError{fmt::format("'{}' stands alone, not beside other words", nothing), "", ""};
+    if (said && nothing == std::string_view("none")) return Json::array();
   }
   return list;
 }

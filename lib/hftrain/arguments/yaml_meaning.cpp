@@ -59,6 +59,14 @@ Json changed(Json value, const PlainParts& plain, const std::string& pointer, co
   return value;
 }
 
+Json elements_meant_in_yaml(const Flag& flag, Json list, const PlainParts& plain) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const bool unquoted = plain.contains('/' + std::to_string(i));
+    list[i] = meant_in_yaml(flag, std::move(list[i]), unquoted ? PlainParts{""} : PlainParts{});
+  }
+  return list;
+}
+
 }  // namespace
 
 Json parts_meant_in_yaml(Json mapping, const PlainParts& plain, const std::string& pointer) {
@@ -70,6 +78,7 @@ Json parts_meant_in_yaml(Json mapping, const PlainParts& plain, const std::strin
 
 Json meant_in_yaml(const Flag& flag, Json written, const PlainParts& plain) {
   if (flag.slot.type == Type::kMapping) return parts_meant_in_yaml(std::move(written), plain);
+  if (written.is_array()) return elements_meant_in_yaml(flag, std::move(written), plain);
   if (!written.is_string() || !plain.contains("")) return with_plain_numbers(flag, std::move(written));
   const auto text = written.get<std::string>();
   const bool chooses = flag.is_choice() && flag.choice(text) == nullptr;

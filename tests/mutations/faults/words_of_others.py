@@ -573,3 +573,13 @@ fault("a variable that an argument wins over is told as used",
       tests=["arguments: a variable of FSDP that says something else than an argument is told as without effect, not as used"],
       says=r"FSDP_STATE_DICT_TYPE=SHARDED_STATE_DICT")
 
+fault("off in a list of YAML is the word off",
+      "lib/hftrain/arguments/yaml_meaning.cpp", "if (written.is_array()) return elements_meant_in_yaml(flag, std::move(written), plain);", "if (written.is_null()) return elements_meant_in_yaml(flag, std::move(written), plain);",
+      tests=["arguments: what is off in a list of YAML is off, and stands alone"],
+      says=r"off")
+
+fault("trackers that are off are looked for under the name false",
+      "lib/hftrain/arguments/value.cpp", 'if (written.is_boolean() && !*truth && none) return "none";', 'if (written.is_null() && !*truth && none) return "none";',
+      tests=["arguments: what is off in a list of YAML is off, and stands alone"],
+      says=r"report_to")
+
