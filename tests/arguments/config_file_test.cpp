@@ -101,6 +101,32 @@ TEST_CASE("what is off in a list of YAML is off, and stands alone") {
   CHECK_FALSE(refused("report_to: ['off']").empty());
 }
 
+TEST_CASE("words and numbers of YAML 1.1 mean in mappings what they do there, and so do tags") {
+  const auto strategy = [](const std::string& text, const char* name = "run.yaml") {
+    const WrittenFile file(text + '\n', name);
+    const bool run = file.path.ends_with("run.yaml");
+    return parse({run ? "--config" : "--deepspeed", file.path})
+        .arguments.parallel.sharding.strategy.value_or("");
+  };
+  CHECK(
+      strategy(
+          "deepspeed: {zero_optimization: {stage: 0x2, overlap_comm: Yes}, hybrid_engine: {enabled: No}}") ==
+      "shard_grad_op");
+  CHECK(strategy("deepspeed: {zero_optimization: {stage: 0b1_1}, autotuning: {enabled: !!bool \"NO\"}}") ==
+        "full_shard");
+  CHECK(strategy("deepspeed: {zero_optimization: {stage: !!int \"0x3\", round_robin_gradients: !!null x}}") ==
+        "full_shard");
+  CHECK(strategy("zero_optimization: Yes", "ds.yaml") == "zero1");
+  CHECK(
+      parse({"--config", WrittenFile("max_steps: 0x1F\nseed: !!int \"7\"\n").path}).arguments.run.max_steps ==
+      31);
+  const auto refused = [](const std::string& text) {
+    return mistakes({"--config", WrittenFile(text + '\n').path});
+  };
+  CHECK(contains(refused("deepspeed: {zero_optimization: {stage: '0x2'}}"), "'0x2' is not a whole number"));
+  CHECK(contains(refused("deepspeed: {zero_optimization: {stage: !level 2}}"),
+                 "the tag !level is not read here"));
+  CHECK(contains(refused("max_steps: 0xg"), "'0xg' is not a whole number"));
 }
 
 TEST_CASE("a mapping that import/ reads is printed with numbers and truth values as they stood") {

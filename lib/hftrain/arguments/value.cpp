@@ -382,6 +382,10 @@ Json truth_of_launchers(Json written) {
   return written;
 }
 
+std::optional<bool> truth_of(const Json& written) {
+  return as_bool(truth_of_launchers(written));
+}
+
 Json undisguised(const Json& written) {
   constexpr double kLargest = 9e18;
   if (!written.is_string()) return as_whole(written);

@@ -31,6 +31,8 @@ Result<Json> convert_mapping(std::span<const Key> keys, const Json& written, con
 
 // A written truth value of accelerate or DeepSpeed, which have on and off beside the words of flags.
 Json truth_of_launchers(Json written);
+// What such a flag, or a key of theirs, makes of it, whatever its case; nothing of what is no truth value.
+std::optional<bool> truth_of(const Json& written);
 
 // Of a whole number in disguise (5e8, 200000000.0, as a number or its text) that number; anything else as it was written.
 Json undisguised(const Json& written);

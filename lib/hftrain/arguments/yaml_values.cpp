@@ -1,6 +1,7 @@
 #include "hftrain/arguments/yaml_values.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kDeepest = 32;       // levels of a configuration
 constexpr int kLargest = 100'000;  // values, aliases followed
+constexpr const char* kNull = "tag:yaml.org,2002:null";
 
 // line:column
 std::string position(const YAML::Mark& mark) {
@@ -82,6 +84,18 @@ std::string YamlValues::text_of(const YAML::Node& scalar) {
   return shown;
 }
 
+bool YamlValues::is_resolved(const YAML::Node& scalar) {
+  const std::string& tag = scalar.Tag();
+  constexpr std::array kTyped = {"tag:yaml.org,2002:bool", "tag:yaml.org,2002:int",
+                                 "tag:yaml.org,2002:float"};
+  if (tag == "?" || std::ranges::count(kTyped, tag) > 0) return true;
+  const bool text = tag.empty() || tag == "!" || tag == "tag:yaml.org,2002:str" || tag == kNull;
+  if (!text)
+    problem("the tag " + printable(tag) + " is not read here", place_of(scalar),
+            "values may be tagged as !!str, !!int, !!float, !!bool and !!null", "the value without its tag");
+  return false;
+}
+
 Json YamlValues::value(const YAML::Node& node, const std::string& pointer,
                        std::map<std::string, std::string>& places, PlainParts& plain, int depth) {
   if (depth > kDeepest || ++values_ > kLargest) {
@@ -100,8 +114,8 @@ Json YamlValues::value(const YAML::Node& node, const std::string& pointer,
     }
     return list;
   }
-  if (node.IsScalar() && node.Tag() == "?") plain.insert(pointer);
-  if (!node.IsMap()) return node.IsScalar() ? Json(text_of(node)) : Json(nullptr);
+  if (node.IsScalar() && is_resolved(node)) plain.insert(pointer);
+  if (!node.IsMap()) return node.IsScalar() && node.Tag() != kNull ? Json(text_of(node)) : Json(nullptr);
   Json mapping = Json::object();
   std::map<std::string, YAML::Mark> seen;
   for (const auto& item : node) {

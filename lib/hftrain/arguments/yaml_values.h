@@ -31,6 +31,9 @@ class YamlValues {
  private:
   // Bytes that are no text are a mistake: what is read from them could not be written into a plan.
   bool is_readable(const std::string& text);
+  // Whether the scalar's text says of which type it is, or its tag does: without quotes. Another tag than those of YAML's own
+  // scalars is a mistake.
+  bool is_resolved(const YAML::Node& scalar);
   // Makes YAML of it; half a character is a mistake.
   bool take_json(std::string& text);
   std::string place_at(const YAML::Mark& mark) const;

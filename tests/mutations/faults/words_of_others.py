@@ -528,7 +528,7 @@ fault("words of a YAML file are texts, quoted or not",
       says=r"is not a truth value|is not one of")
 
 fault("numbers of mappings keep the underscores of YAML",
-      "lib/hftrain/arguments/yaml_meaning.cpp", "    return plain_number(text);\n", "    return text;\n",
+      "lib/hftrain/arguments/yaml_meaning.cpp", "    return plain_number(decimal(text));\n", "    return decimal(text);\n",
       tests=["arguments: numbers of mappings in YAML may have an underscore between digits, too"],
       says=r"is not a (whole )?number")
 
@@ -582,4 +582,19 @@ fault("trackers that are off are looked for under the name false",
       "lib/hftrain/arguments/value.cpp", 'if (written.is_boolean() && !*truth && none) return "none";', 'if (written.is_null() && !*truth && none) return "none";',
       tests=["arguments: what is off in a list of YAML is off, and stands alone"],
       says=r"report_to")
+
+fault("a section of DeepSpeed that says No is on",
+      "lib/hftrain/arguments/import/section_check.cpp", "truth_of(written) == false;", 'written == "false";',
+      tests=["arguments: words and numbers of YAML 1.1 mean in mappings what they do there, and so do tags"],
+      says=r"enabled|hybrid_engine")
+
+fault("0x10 in a mapping of YAML is no number",
+      "lib/hftrain/arguments/yaml_meaning.cpp", "return plain_number(decimal(text));", "return plain_number(text.empty() ? decimal(text) : text);",
+      tests=["arguments: words and numbers of YAML 1.1 mean in mappings what they do there, and so do tags"],
+      says=r"0x2")
+
+fault("a tag of YAML is passed over",
+      "lib/hftrain/arguments/yaml_values.cpp", "  if (!text)\n    problem(", "  if (tag.empty() && !text)\n    problem(",
+      tests=["arguments: words and numbers of YAML 1.1 mean in mappings what they do there, and so do tags"],
+      says=r"the tag !level")
 

@@ -37,8 +37,9 @@ void renew(Section& section) {
   if (!section.values.contains("zero_optimization")) return;
   Json& zero = section.values["zero_optimization"];
   if (!zero.is_string()) return;
-  const std::string word = to_lower(zero.get<std::string>());
-  if (word == "true" || word == "false") zero = {{"stage", word == "true" ? "1" : "0"}};
+  const auto& word = zero.get_ref<const std::string&>();
+  const std::optional<bool> on = word == "0" || word == "1" ? std::nullopt : truth_of(zero);
+  if (on) zero = {{"stage", *on ? "1" : "0"}};
 }
 
 // Only an "auto" of the file is filled by a variable of accelerate launch.

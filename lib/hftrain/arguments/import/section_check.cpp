@@ -40,8 +40,7 @@ Result<Json> typed(const SectionKey& key, const Json& written) {
 
 bool switched_off(const Json& written) {
   if (!written.is_object()) {
-    const std::string word = to_lower(written.is_string() ? written.get<std::string>() : written.dump());
-    return word == "false" || word == "null";
+    return written.is_null() || written == "null" || truth_of(written) == false;
   }
   if (written.contains("enabled")) return switched_off(written["enabled"]);
   return std::ranges::all_of(written,
