@@ -68,6 +68,11 @@ TEST_CASE("choices mean what their flag's value means in a file") {
   CHECK(choices("save_strategy: {choices: [False, \"no\"]}") == std::vector<Json>{"no", "no"});
   CHECK(choices("run_name: {choices: [1_0, on]}") == std::vector<Json>{"1_0", "on"});
   CHECK(choices("bf16: {choices: [on, off]}") == std::vector<Json>{true, false});
+  CHECK(choices("run_name: {choices: [1e3, 007, \"true\", 5]}") ==
+        std::vector<Json>{"1e3", "007", "true", 5});
+  CHECK(choices("max_steps: {choices: [\"1_0\", 0x10]}") == std::vector<Json>{10, 16});
+  CHECK(choices("learning_rate: {choices: [1e-3]}") == std::vector<Json>{1e-3});
+  CHECK(choices("report_to: {choices: [off, csv]}") == std::vector<Json>{"none", "csv"});
 }
 
 TEST_CASE("a metric is named as for metric_for_best_model: eval_ may be left out", "[search]") {

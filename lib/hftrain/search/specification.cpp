@@ -144,7 +144,28 @@ class Reader {
   std::vector<Diagnostic> problems_;
 };
 
-void read_choices(const Json& written, const std::string& pointer, Parameter& parameter, Reader& reader) {
+// As a trial's command line has it.
+const char* word_of_truth(const arguments::Flag& flag, bool truth) {
+  if (truth) return "true";
+  if (flag.choice("no") != nullptr) return "no";
+  const bool none = flag.slot.type == arguments::Type::kList && flag.choice("none") != nullptr;
+  return none ? "none" : "false";
+}
+
+// Of a flag that takes other words than numbers a number is one where it is written as it would be printed, and else the text
+// that it is in a file, too; of one that takes any text so is a truth value.
+Json choice_of(const arguments::Flag* flag, const Json& written) {
+  using arguments::Type;
+  Json value = Reader::scalar(written);
+  if (flag == nullptr) return value;
+  const Type type = flag->slot.type;
+  if (type == Type::kBool || type == Type::kInt || type == Type::kFloat) return value;
+  const bool any_text = type == Type::kText && !flag->is_choice();
+  return word_of(value) == word_of(written) && !(any_text && value.is_boolean()) ? value : written;
+}
+
+void read_choices(const Json& written, const std::string& pointer, const arguments::Flag* flag,
+                  Parameter& parameter, Reader& reader) {
   reader.check_keys(written, {"choices"}, pointer);
   const Json& choices = written["choices"];
   if (!choices.is_array() || choices.empty()) {
@@ -156,7 +177,7 @@ void read_choices(const Json& written, const std::string& pointer, Parameter& pa
       reader.wrong(pointer + "/choices/" + std::to_string(i), "a choice is no single value",
                    "a list or mapping stands in the list", "write a mapping as a text: '{\"a\": 1}'");
     } else {
-      parameter.choices.push_back(Reader::scalar(choices[i]));
+      parameter.choices.push_back(choice_of(flag, choices[i]));
     }
   }
 }
@@ -295,7 +316,8 @@ class SpaceReader {
     }
     const arguments::Flag* const flag = match ? &flag_of_today(*match.flag) : nullptr;
     Parameter parameter{.flag = name_in_space(name)};
-    if (!read_values(flag != nullptr ? values_of(*flag, name, values) : values, pointer, parameter)) return;
+    if (!read_values(flag != nullptr ? values_of(*flag, name, values) : values, pointer, flag, parameter))
+      return;
     if (flag != nullptr) check_values(*flag, parameter, pointer, reader_);
     space_.push_back(std::move(parameter));
   }
@@ -309,8 +331,7 @@ class SpaceReader {
           plain_.contains(pointer) ? arguments::PlainParts{""} : arguments::PlainParts{};
       const Json meant =
           arguments::meant_in_yaml(flag, written_.at("space").at(name).at("choices").at(i), whole);
-      const char* const no = flag.choice("no") != nullptr ? "no" : "false";
-      values["choices"][i] = meant.is_boolean() ? Json(meant.get<bool>() ? "true" : no) : meant;
+      values["choices"][i] = meant.is_boolean() ? Json(word_of_truth(flag, meant.get<bool>())) : meant;
     }
     return values;
   }
@@ -335,12 +356,13 @@ class SpaceReader {
   }
 
   // Whether `parameter` can be drawn from.
-  bool read_values(const Json& values, const std::string& pointer, Parameter& parameter) {
+  bool read_values(const Json& values, const std::string& pointer, const arguments::Flag* flag,
+                   Parameter& parameter) {
     const size_t before = reader_.mistakes();
     if (!values.is_object()) {
       reader_.wrong(pointer, "no mapping", "a flag has choices, or low and high", "{choices: [a, b]}");
     } else if (values.contains("choices")) {
-      read_choices(values, pointer, parameter, reader_);
+      read_choices(values, pointer, flag, parameter, reader_);
     } else {
       read_range(values, pointer, parameter, reader_);
     }

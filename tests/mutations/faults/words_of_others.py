@@ -598,3 +598,8 @@ fault("a tag of YAML is passed over",
       tests=["arguments: words and numbers of YAML 1.1 mean in mappings what they do there, and so do tags"],
       says=r"the tag !level")
 
+fault("a choice of a search that is a text becomes a number",
+      "lib/hftrain/search/specification.cpp", "return word_of(value) == word_of(written) &&", "return !word_of(value).empty() &&",
+      tests=["search: choices mean what their flag's value means in a file"],
+      says=r"1e3")
+
