@@ -14,8 +14,6 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
 #include "hftrain/base/json.h"
-#include "hftrain/base/printable.h"
-#include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/machine/detect_topology.h"
 #include "hftrain/plan/plugin_file.h"
 #include "hftrain/plan/program_file.h"
@@ -25,6 +23,7 @@
 #include "hftrain/tokenizer/tokenizer.h"
 #include "hftrain/tokenizer/unheeded_settings.h"
 #include "launcher/front/chat_facts.h"
+#include "launcher/front/saved_run.h"
 #include "launcher/ssh/host_file.h"
 #include "launcher/ssh/machine_start.h"
 
@@ -69,40 +68,6 @@ void add_tokenizer_facts(const arguments::ParseOutcome& parsed, const Environmen
 // Of a folder for state that is offloaded to NVMe, if there is one.
 std::optional<DiskSpace> disk_of(const arguments::Sourced<std::string>& folder) {
   return folder && !(*folder).empty() ? std::optional(disk_space(*folder)) : std::nullopt;
-}
-
-// Ranks and batch of a checkpoint of ours; of one of the Trainer's, and of a model alone (--save_only_model), what their files tell.
-plan::SavedRun saved_size(const std::string& checkpoint) {
-  const std::string path = checkpoint + "/hftrain_state.json";
-  if (!path_exists(path)) return {.world_size = interchange::ranks_of_trainer(checkpoint)};
-  const Json state = read_json_file(path);
-  if (!state.contains("global_batch")) return {.world_size = 0};  // of an earlier version
-  return {.world_size = state.at("world_size").get<int>(),
-          .global_train = state["global_batch"].get<int64_t>(),
-          .schedule = state.at("schedule").at("name").get<std::string>()};
-}
-
-// Of a file that stands beside weights, not beside an adapter. Others may have written it.
-std::string saved_version(const std::string& path) {
-  const Json config = path_exists(path) ? read_json_file(path) : Json();
-  const Json version = config.is_object() ? config.value("transformers_version", Json()) : Json();
-  return version.is_string() ? printable(version.get<std::string>()) : "";
-}
-
-std::optional<plan::SavedRun> saved_run(const std::string& checkpoint) {
-  const std::string path = checkpoint + "/trainer_state.json";
-  if (checkpoint.empty() || !path_exists(path)) return std::nullopt;
-  plan::SavedRun saved = saved_size(checkpoint);
-  const Json file = read_json_file(path);
-  if (!file.is_object()) return saved;
-  for (const auto& [key, flag] : {std::pair("logging_steps", "logging_steps"),
-                                  {"eval_steps", "eval_steps"},
-                                  {"save_steps", "save_steps"},
-                                  {"train_batch_size", "per_device_train_batch_size"}}) {
-    if (file.contains(key) && file[key].is_number_integer()) saved.settings[flag] = file[key].get<int64_t>();
-  }
-  saved.transformers_version = saved_version(checkpoint + "/config.json");
-  return saved;
 }
 
 // What --auto_find_batch_size had come to when the checkpoint was written.

@@ -89,6 +89,36 @@ TEST_CASE("a run that goes on with other intervals, another batch or version is 
 }
 
 TEST_CASE(
+    "a run goes on with types of tokens as its checkpoint was trained, and says so where a new one would "
+    "not") {
+  const auto outcome = [](std::optional<bool> before, bool now) {
+    Case run({"--task", "text-classification", "--max_seq_length", "32"});
+    run.model.architecture =
+        architectures::Architecture::from_scratch("bert", "", architectures::Head::kSequenceClassification);
+    run.model.special_tokens = SpecialTokens{.bos = 1, .eos = 1, .pad = 2};
+    run.model.tokenizer_names_types = now;
+    run.data.of_task = {{"kind", "classes"}, {"names", {"bad", "good"}}};
+    run.data.train->columns = {"input_ids", "token_type_ids", "labels"};
+    ResolveInput input = run.input();
+    input.saved = SavedRun{.token_types = before};
+    const RunPlan plan = resolve(input);
+    std::string text = plan.data.gives_token_types() ? "types; " : "none; ";
+    for (const Diagnostic& note : plan_notes(input, plan)) text += note.render() + '\n';
+    return text;
+  };
+  const std::string with = outcome(true, false), without = outcome(false, true);
+  CHECK(contains(with, "types; "));
+  CHECK(contains(with, "the run goes on with types of tokens, as its checkpoint was trained"));
+  CHECK(contains(without, "none; "));
+  CHECK(contains(without, "the run goes on without types of tokens"));
+  for (const bool now : {false, true}) {
+    CHECK_FALSE(contains(outcome(now, now), "types of tokens"));
+    CHECK(contains(outcome(now, now), now ? "types; " : "none; "));
+    CHECK(contains(outcome(std::nullopt, now), now ? "types; " : "none; "));
+  }
+}
+
+TEST_CASE(
     "a run goes on with another schedule where both are functions of the step, and is refused otherwise") {
   const auto outcome = [](const std::string& now, const std::string& before, const char* program = nullptr) {
     Case run({"--lr_scheduler_type", now, "--warmup_steps", "2", "--eval_strategy", "steps", "--eval_steps",

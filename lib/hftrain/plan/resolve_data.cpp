@@ -228,6 +228,10 @@ tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFa
           .chat = model.chat};
 }
 
+bool DataPlan::gives_token_types() const {
+  return std::ranges::count(padding.columns, std::string("token_type_ids"), &data::PaddedColumn::tensor) > 0;
+}
+
 DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
   const arguments::Arguments& arguments = input.parsed.arguments;
   DataPlan data;
@@ -238,7 +242,8 @@ DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& 
     data.preprocessor = task.preprocessor(task_input(input.parsed, input.model));
     data.block_size = input.model.architecture->image()->tokens;
   } else if (task.padding != nullptr) {
-    const tasks::TaskInput facts = task_input(input.parsed, input.model);
+    tasks::TaskInput facts = task_input(input.parsed, input.model);
+    if (input.saved) facts.names_types = input.saved->token_types.value_or(facts.names_types);
     const bool waits_for_data = task.config_changes != nullptr && input.data.of_task.is_null();
     if (!waits_for_data) data.padding = task.padding(facts, input.data.of_task);
     if (task.joins_samples != nullptr) data.joins_samples = task.joins_samples(facts);

@@ -68,6 +68,21 @@ void note_version(const SavedRun& saved, const RunPlan& plan, std::vector<Diagno
                           "go on only where the model's configuration is known to be the same"));
 }
 
+// Up to transformers 4.57 a BERT's tokenizer gave them whatever its class.
+void note_types(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  const std::optional<bool> before = input.saved->token_types;
+  const bool tells_apart = plan.model.config.value("type_vocab_size", Json(0)) > 1;
+  if (!before || !tells_apart || *before == input.model.tokenizer_names_types ||
+      plan.data.padding.columns.empty())
+    return;
+  notes.push_back(
+      note(std::string("the run goes on ") + (*before ? "with" : "without") +
+               " types of tokens, as its checkpoint was trained",
+           std::string("a new run would begin ") + (*before ? "without" : "with") +
+               " them: tokenizer_config.json decides, and before transformers 5 (--hf_compat) every "
+               "tokenizer gave them unless that said otherwise"));
+}
+
 // Whether a program brings a schedule of its own in the place of the flag's, only its ranks know.
 bool has_other_schedule(const ResolveInput& input, const RunPlan& plan) {
   const bool known = plan.do_train && input.saved && !input.saved->schedule.empty() &&
@@ -105,6 +120,7 @@ void note_resume(const ResolveInput& input, const RunPlan& plan, std::vector<Dia
   note_settings(*input.saved, plan, notes);
   note_version(*input.saved, plan, notes);
   note_schedule(input, plan, notes);
+  note_types(input, plan, notes);
 }
 
 }  // namespace hftrain::plan

@@ -211,6 +211,7 @@ struct DataPlan {
   bool pin_memory = true;
   bool ignore_data_skip = false;
 
+  bool gives_token_types() const;
   // Whether what a model reads has one shape in every batch, but for the last.
   bool has_rows_of_one_length() const { return padding.columns.empty() && !joins_samples; }
 };

@@ -34,6 +34,7 @@ Json Trainer::training_state() const {
           {"places", places_in_own_files()},
           {"stream", plan_.data.stream ? plan_.data.stream->identity : ""},
           {"global_batch", plan_.batch.global_train},
+          {"token_types", plan_.data.gives_token_types()},
           {"world_size", communicator_.world_size()}};
 }
 

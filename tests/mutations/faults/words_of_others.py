@@ -603,3 +603,13 @@ fault("a choice of a search that is a text becomes a number",
       tests=["search: choices mean what their flag's value means in a file"],
       says=r"1e3")
 
+fault("a run of before goes on without the types of tokens that it was trained with",
+      "lib/hftrain/plan/resolve_data.cpp", "    if (input.saved) facts.names_types = input.saved->token_types.value_or(facts.names_types);\n", "",
+      tests=["plan: a run goes on with types of tokens as its checkpoint was trained, and says so where a new one would not"],
+      says=r"types; ")
+
+fault("the plan beside a checkpoint of before is not asked for types of tokens",
+      "launcher/front/saved_run.cpp", "const std::optional<Json> plan = path_exists(path) ?", "const std::optional<Json> plan = path.empty() ?",
+      tests=["front: whether a run had types of tokens its checkpoint says, and of one of before the plan beside it"],
+      says=r"token_type_ids|types")
+

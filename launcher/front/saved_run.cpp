@@ -1,0 +1,64 @@
+#include "launcher/front/saved_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
+#include "hftrain/base/printable.h"
+#include "hftrain/interchange/trainer_folder.h"
+
+namespace hftrain::front {
+namespace {
+
+// A checkpoint of before does not say it: then the plan of its run does, which stands beside it until another run writes one.
+std::optional<bool> saved_types(const Json& state, const std::string& checkpoint) {
+  if (state.contains("token_types")) return state["token_types"].get<bool>();
+  const std::string path = checkpoint + "/../hftrain/plan.json";
+  const std::optional<Json> plan = path_exists(path) ? try_parse_json(read_file(path)) : std::nullopt;
+  const Json::json_pointer place("/data/padding/columns");
+  if (!plan || !plan->contains(place) || !plan->at(place).is_array() || plan->at(place).empty())
+    return std::nullopt;
+  return std::ranges::any_of(plan->at(place), [](const Json& column) {
+    return column.is_object() && column.value("tensor", Json()) == "token_type_ids";
+  });
+}
+
+// Ranks and batch of a checkpoint of ours; of one of the Trainer's, and of a model alone (--save_only_model), what their files tell.
+plan::SavedRun saved_size(const std::string& checkpoint) {
+  const std::string path = checkpoint + "/hftrain_state.json";
+  if (!path_exists(path)) return {.world_size = interchange::ranks_of_trainer(checkpoint)};
+  const Json state = read_json_file(path);
+  if (!state.contains("global_batch")) return {.world_size = 0};  // of an earlier version
+  return {.world_size = state.at("world_size").get<int>(),
+          .global_train = state["global_batch"].get<int64_t>(),
+          .schedule = state.at("schedule").at("name").get<std::string>(),
+          .token_types = saved_types(state, checkpoint)};
+}
+
+// Of a file that stands beside weights, not beside an adapter. Others may have written it.
+std::string saved_version(const std::string& path) {
+  const Json config = path_exists(path) ? read_json_file(path) : Json();
+  const Json version = config.is_object() ? config.value("transformers_version", Json()) : Json();
+  return version.is_string() ? printable(version.get<std::string>()) : "";
+}
+
+}  // namespace
+
+std::optional<plan::SavedRun> saved_run(const std::string& checkpoint) {
+  const std::string path = checkpoint + "/trainer_state.json";
+  if (checkpoint.empty() || !path_exists(path)) return std::nullopt;
+  plan::SavedRun saved = saved_size(checkpoint);
+  const Json file = read_json_file(path);
+  if (!file.is_object()) return saved;
+  for (const auto& [key, flag] : {std::pair("logging_steps", "logging_steps"),
+                                  {"eval_steps", "eval_steps"},
+                                  {"save_steps", "save_steps"},
+                                  {"train_batch_size", "per_device_train_batch_size"}}) {
+    if (file.contains(key) && file[key].is_number_integer()) saved.settings[flag] = file[key].get<int64_t>();
+  }
+  saved.transformers_version = saved_version(checkpoint + "/config.json");
+  return saved;
+}
+
+}  // namespace hftrain::front
