@@ -516,6 +516,8 @@ TEST_CASE("translation_xx_to_yy is a translation, whose languages hold where non
 
 TEST_CASE("words that people have for a task lead to it") {
   CHECK(parse({"--task", "summarization_xsum"}).arguments.run.task == "summarization");
+  CHECK(parse({"--task", "summarization_xsum", "--plugin", "mine.so"}).arguments.run.task ==
+        "summarization_xsum");  // it may be the plug-in's
   const std::pair<const char*, const char*> meant[] = {
       {"ner", "did you mean token-classification?"},
       {"glue", "did you mean text-classification?"},

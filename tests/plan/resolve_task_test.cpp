@@ -150,6 +150,20 @@ TEST_CASE("what an adapter's file holds a second time counts on the disk") {
   CHECK(whole.disk.checkpoint_bytes == 4 * (whole.model.trainable_parameters + 64 * 16 + 64));
 }
 
+TEST_CASE(
+    "a plug-in's task keeps its name where that begins as a built-in one's, and other such words are the "
+    "latter") {
+  const auto row = [](const char* word) -> const tasks::TaskRow& {
+    return task_row(Case({"--task", word, "--plugin", "/mine.so", "--source_prefix", "x"}).parsed);
+  };
+  CHECK(row("summarization_mine").name == "seq2seq");
+  tasks::add_described_task(
+      R"({"name": "summarization_mine", "head": "sequence_classification", "text": ["sentence1"], "labels": {"column": "label", "kind": "name"}})",
+      "/mine.so");
+  CHECK(row("summarization_mine").name == "summarization_mine");
+  CHECK(row("summarization_xsum").name == "seq2seq");
+}
+
 TEST_CASE("modules that are saved whole are named by endings, as in peft") {
   const auto trained = [](const char* module) {
     Case one({"--use_peft", "--lora_r", "2", "--lora_modules_to_save", module});

@@ -210,13 +210,15 @@ TEST_CASE("a described task is one of the table, once, and takes nobody's name")
   };
   refused("clm");
   refused("summarization");
-  refused("translation_en_to_ro");
-  refused("summarization_xsum");
+  CHECK_REFUSED(add_described_task(with(description, "/name", "translation_en_to_ro").dump(), "/lib/mine.so"),
+                "`--task translation_en_to_ro` is translation of these languages");
   CHECK_REFUSED(add_described_task(with(description, "/name", "null").dump(), "/lib/mine.so"),
                 "it is called 'null', and `--task null` stands for the flag's default");
   CHECK_REFUSED(add_described_task(with(description, "/max_length", 9).dump(), "/lib/other.so"),
                 "a task is called 'of-its-own' already");
   CHECK(task_table().size() == before + 1);
+  add_described_task(with(description, "/name", "summarization_of_ours").dump(), "/lib/ours.so");
+  CHECK(task_named("summarization_of_ours") != task_named("summarization"));
 }
 
 // Number for number.

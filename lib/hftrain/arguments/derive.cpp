@@ -90,13 +90,13 @@ class Derivation {
     }
   }
 
-  // summarization_xsum and translation_xx_to_yy of finetune_trainer.py.
+  // summarization_xsum and translation_xx_to_yy of finetune_trainer.py. A plug-in may describe a task of the first kind of name.
   void words_of_task() {
     const std::string word = arguments_.run.task.value_or("");
     const std::string_view task = task_in(word);
-    if (task.empty()) return;
-    arguments_.run.task = task;
     const auto languages = languages_of(word);
+    if (task.empty() || (!languages && arguments_.interface.plugin)) return;
+    arguments_.run.task = task;
     if (!languages || arguments_.data.data_dir) return;  // its files are what languages would name
     const auto take = [&](std::optional<std::string>& slot, const char* flag, const std::string& language) {
       if (slot) return;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "hftrain/arguments/task_words.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/release_habits.h"
 #include "hftrain/plan/resolve_parts.h"
@@ -181,8 +182,10 @@ int64_t block_size(const arguments::ParseOutcome& parsed, const ModelFacts& mode
 
 const tasks::TaskRow& task_row(const arguments::ParseOutcome& parsed) {
   const std::string name = parsed.arguments.run.task.value_or("clm");
-  const std::optional<tasks::Task> task = tasks::task_named(name);
-  if (task) return tasks::row_of(*task);
+  // A plug-in's own first: beside one a word such as summarization_xsum stands as it was given.
+  for (const std::string& word : {name, std::string(arguments::task_in(name))}) {
+    if (const std::optional<tasks::Task> task = tasks::task_named(word)) return tasks::row_of(*task);
+  }
   // The words of the flag have rows; others are taken beside a plug-in.
   std::vector<std::string> known;
   for (const tasks::TaskRow& row : tasks::task_table()) known.emplace_back(row.name);

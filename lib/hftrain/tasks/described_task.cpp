@@ -127,11 +127,13 @@ TaskRow row_described(const TaskDescription& task) {
 
 void refuse_taken_name(const std::string& name, const std::string& origin) {
   const bool is_default = name == "null";  // as everywhere
-  if (!is_default && !task_named(name) && arguments::task_in(name).empty()) return;
+  const bool translates = arguments::languages_of(name).has_value();
+  if (!is_default && !translates && !task_named(name)) return;
   throw Error(ExitCode::kUsage, "the plug-in describes no task that can be trained")
       .where(origin)
-      .why(is_default ? "it is called 'null', and `--task null` stands for the flag's default"
-                      : "a task is called '" + name + "' already")
+      .why(is_default   ? "it is called 'null', and `--task null` stands for the flag's default"
+           : translates ? "`--task " + name + "` is translation of these languages"
+                        : "a task is called '" + name + "' already")
       .hint("a name of its own");
 }
 

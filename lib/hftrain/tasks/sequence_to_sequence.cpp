@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hftrain/arguments/task_words.h"
 #include "hftrain/base/error.h"
 #include "hftrain/data/row_format.h"
 #include "hftrain/tasks/sequence_pairs.h"
@@ -60,7 +61,9 @@ bool names_line_pairs(const arguments::DataArguments& asked) {
 
 PairColumns pair_columns_of(const TaskInput& input) {
   const arguments::DataArguments& asked = input.arguments.data;
-  const std::string task = input.arguments.run.task.value_or("");
+  const std::string word = input.arguments.run.task.value_or("");
+  const std::string_view within = arguments::task_in(word);  // of summarization_xsum beside a plug-in
+  const std::string_view task = within.empty() ? word : within;
   if (asked.data_dir && (asked.text_column || asked.summary_column))
     throw Error(ExitCode::kUsage, "pairs of .source and .target files have no columns to choose from")
         .where(asked.text_column ? "--text_column" : "--summary_column")

@@ -613,3 +613,8 @@ fault("the plan beside a checkpoint of before is not asked for types of tokens",
       tests=["front: whether a run had types of tokens its checkpoint says, and of one of before the plan beside it"],
       says=r"token_type_ids|types")
 
+fault("a plug-in's task is mistaken for the built-in one that its name begins as",
+      "lib/hftrain/arguments/derive.cpp", "if (task.empty() || (!languages && arguments_.interface.plugin)) return;", "if (task.empty()) return;",
+      tests=["plan: a plug-in's task keeps its name where that begins as a built-in one's, and other such words are the latter",
+             "arguments: words that people have for a task lead to it"],
+      says=r"summarization")
