@@ -28,12 +28,12 @@ at::Tensor Gpt2Model::embed(nn::Parameters parameters, const at::Tensor& ids,
 
 at::Tensor Gpt2Model::attention(int64_t layer, const at::Tensor& qkv, const DecoderPlaces& places) const {
   const int64_t width = config_.n_embd, heads = config_.n_head, head_dim = width / heads;
-  const at::Tensor split = qkv.view({qkv.size(0), qkv.size(1), 3, heads, head_dim});
+  // Their gradients are put together once; those of three parts taken one by one are each as large as the whole.
+  const std::vector<at::Tensor> parts = qkv.view({qkv.size(0), qkv.size(1), 3, heads, head_dim}).unbind(2);
   nn::AttentionOptions attention = attention_options(1, config_.attn_pdrop);
   if (config_.scale_attn_weights) attention.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
   if (config_.scale_attn_by_inverse_layer_idx) attention.scale /= static_cast<double>(layer + 1);
-  return attend_back(layer, split.select(2, 0), split.select(2, 1), split.select(2, 2),
-                     places.attention_mask(), attention);
+  return attend_back(layer, parts[0], parts[1], parts[2], places.attention_mask(), attention);
 }
 
 at::Tensor Gpt2Model::project(const at::Tensor& residual, const at::Tensor& x, const nn::Parameter& weight,

@@ -1,0 +1,7 @@
+# What a pass computes more than once, or where it need not: its numbers are right in any case.
+fault("the gradients of queries, keys and values are each as large as all three", "lib/hftrain/models/gpt2_model.cpp",
+      "  const std::vector<at::Tensor> parts = qkv.view({qkv.size(0), qkv.size(1), 3, heads, head_dim}).unbind(2);\n",
+      "  const at::Tensor all = qkv.view({qkv.size(0), qkv.size(1), 3, heads, head_dim});\n"
+      "  const std::vector<at::Tensor> parts = {all.select(2, 0), all.select(2, 1), all.select(2, 2)};\n",
+      tests=["models: the gradients of queries, keys and values that are one matrix are put together once"],
+      says=r"aten::stack")
