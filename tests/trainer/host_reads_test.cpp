@@ -19,6 +19,7 @@
 #include "hftrain/nn/unit_runner.h"
 #include "hftrain/trainer/loaded_batch.h"
 #include "models/golden_model.h"
+#include "support/called_operators.h"
 #include "support/catch.h"
 
 namespace hftrain::trainer {
@@ -85,6 +86,13 @@ void check_on_shapes(const GoldenFile& golden, Head head, const Batch& batch) {
   CHECK(run_on_shapes(golden, head, batch, /*train=*/false).loss.is_meta());
 }
 
+// How often the places of a mask are laid out for the scores of several heads.
+int masks_made(const GoldenFile& golden, Head head, const Batch& batch) {
+  const testing::CalledOperators called;
+  run_on_shapes(golden, head, batch, /*train=*/true);
+  return called.count("aten::unsqueeze");
+}
+
 }  // namespace
 
 TEST_CASE("every family's update reads nothing back from its device") {
@@ -112,6 +120,28 @@ TEST_CASE("padding, labels that do not count and documents are looked at before 
     documents.position_ids = at::zeros(blocks.input_ids.sizes(), at::kLong);
     documents.position_ids.select(1, 1).fill_(1);
     check_on_shapes(golden, Head::kCausalLm, documents);
+  }
+}
+
+TEST_CASE("a mask that the host sees to hide nothing is no mask of a device's attention") {
+  for (const std::string& name : testing::golden_names("heads")) {
+    INFO(name);
+    const GoldenFile golden("heads/" + name);
+    const Head head = testing::golden_head(golden);
+    Batch batch = testing::golden_batch(golden);
+    if (!batch.input_ids.defined()) continue;  // images have none
+    batch.attention_mask = batch.decoder_attention_mask = at::Tensor();
+    const int without = masks_made(golden, head, batch);
+    batch.attention_mask = at::ones(batch.input_ids.sizes(), at::kLong);
+    const bool decodes = head == Head::kSeq2SeqLm;
+    if (decodes) batch.decoder_attention_mask = at::ones(batch.labels.sizes(), at::kLong);
+    CHECK(masks_made(golden, head, batch) == without);
+    batch.attention_mask.select(1, 0).zero_();
+    CHECK(masks_made(golden, head, batch) > without);
+    if (!decodes) continue;
+    batch.attention_mask = at::Tensor();
+    batch.decoder_attention_mask.select(1, 0).zero_();
+    CHECK(masks_made(golden, head, batch) > without);
   }
 }
 

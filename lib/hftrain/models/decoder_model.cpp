@@ -94,7 +94,7 @@ HeadOutput DecoderModel::head(nn::Parameters parameters, const at::Tensor& x,
 DecoderPlaces DecoderModel::places_of(const Batch& batch) const {
   const auto masks = batch.input_ids.is_cpu() ? nullptr : std::make_shared<nn::SharedMasks>();
   if (cache() != nullptr) return {cache()->padding(), cache()->positions(), {}, masks};
-  DecoderPlaces places{batch.attention_mask, batch.position_ids, {}, masks};
+  DecoderPlaces places{mask_that_hides(batch, &Batch::attention_mask), batch.position_ids, {}, masks};
   const Head head = architecture().head();
   const Batch& seen = on_host(batch);
   const bool looks_at_padding = head == Head::kQuestionAnswering;

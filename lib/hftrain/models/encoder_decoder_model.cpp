@@ -101,20 +101,22 @@ at::Tensor EncoderDecoderModel::run_stack(Stack stack, size_t first_unit, BlockI
   return in.x;
 }
 
-at::Tensor EncoderDecoderModel::encode(const Batch& batch, nn::UnitRunner& runner) const {
+at::Tensor EncoderDecoderModel::encode(const at::Tensor& ids, const at::Tensor& padding,
+                                       nn::UnitRunner& runner) const {
   const at::Tensor x =
-      run(runner, units().front(), {batch.input_ids}, [this](nn::Parameters parameters, at::TensorList in) {
+      run(runner, units().front(), {ids}, [this](nn::Parameters parameters, at::TensorList in) {
         return std::vector<at::Tensor>{embed(parameters, in[0])};
       })[0];
-  return run_stack(Stack::kEncoder, 1, {.x = x, .padding = batch.attention_mask}, runner);
+  return run_stack(Stack::kEncoder, 1, {.x = x, .padding = padding}, runner);
 }
 
 Output EncoderDecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) {
   check_columns(batch, kNotTakenByStacks);
   const auto encoder_units = static_cast<size_t>(encoder_layers_);
   const bool goes_on = past() > 0;  // with a text whose source has been read
-  at::Tensor x = goes_on ? at::Tensor() : encode(batch, runner);
-  if (cache() != nullptr && !goes_on) cache()->encoder_padding = batch.attention_mask;
+  const at::Tensor padding = mask_that_hides(batch, &Batch::attention_mask);
+  at::Tensor x = goes_on ? at::Tensor() : encode(batch.input_ids, padding, runner);
+  if (cache() != nullptr && !goes_on) cache()->encoder_padding = padding;
   if (architecture().has_encoder_and_decoder()) {
     const std::vector<at::Tensor> entry =
         run(runner, units().at(encoder_units + 1), {x, decoder_ids(batch)},
@@ -124,9 +126,9 @@ Output EncoderDecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, 
             });
     x = run_stack(Stack::kDecoder, encoder_units + 2,
                   {.x = entry[1],
-                   .padding = batch.decoder_attention_mask,
+                   .padding = mask_that_hides(batch, &Batch::decoder_attention_mask),
                    .encoded = entry[0],
-                   .encoded_padding = cache() == nullptr ? batch.attention_mask : cache()->encoder_padding},
+                   .encoded_padding = cache() == nullptr ? padding : cache()->encoder_padding},
                   runner);
   }
   const std::vector<at::Tensor> result =

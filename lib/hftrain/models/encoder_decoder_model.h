@@ -61,8 +61,8 @@ class EncoderDecoderModel : public Model {
   // The last end of a text in each row, [B] int64; undefined for a head that looks at all places. Rows with different
   // numbers of them, or none, are an Error (exit code 4).
   at::Tensor last_ends(const Batch& batch) const;
-  // The encoder's last block, [B, S, C].
-  at::Tensor encode(const Batch& batch, nn::UnitRunner& runner) const;
+  // The encoder's last block, [B, S, C], of ids and padding [B, S].
+  at::Tensor encode(const at::Tensor& ids, const at::Tensor& padding, nn::UnitRunner& runner) const;
   at::Tensor run_stack(Stack stack, size_t first_unit, BlockInputs in, nn::UnitRunner& runner) const;
 
   int64_t encoder_layers_;

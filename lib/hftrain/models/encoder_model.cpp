@@ -141,9 +141,10 @@ Output EncoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const O
                     return Tensors{embed(parameters, in[0], in[1], in[2])};
                   });
   const bool pools = architecture().head() == Head::kSequenceClassification;
+  const at::Tensor padding = mask_that_hides(batch, &Batch::attention_mask);
   for (size_t i = 1; i + 1 < units().size(); ++i) {
     const bool first_only = pools && is_seen_at_first_only(i);
-    x = run(runner, units()[i], {x[0], batch.attention_mask},
+    x = run(runner, units()[i], {x[0], padding},
             [this, first_only](nn::Parameters parameters, at::TensorList in) {
               return Tensors{block(parameters, in[0], in[1], first_only)};
             });

@@ -140,6 +140,12 @@ void Model::check_columns(const Batch& batch, std::span<at::Tensor Batch::*const
   require_tokens(on_host(batch).decoder_input_ids, architecture().vocab_size());
 }
 
+at::Tensor Model::mask_that_hides(const Batch& batch, at::Tensor Batch::*column) {
+  const at::Tensor &mask = batch.*column, &seen = on_host(batch).*column;
+  const bool looks = mask.defined() && !mask.is_cpu() && seen.is_cpu();
+  return looks && seen.ne(0).all().item<bool>() ? at::Tensor() : mask;
+}
+
 // The rows are cast, not the table.
 at::Tensor Model::token_embedding(const nn::Parameter& table, const at::Tensor& ids,
                                   std::optional<int64_t> padding, double scale) const {

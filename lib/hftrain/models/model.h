@@ -97,6 +97,9 @@ class Model {
   // named, gets no gradient.
   at::Tensor token_embedding(const nn::Parameter& table, const at::Tensor& ids,
                              std::optional<int64_t> padding = std::nullopt, double scale = 1) const;
+  // A column of padding, undefined on a device where the host sees that it hides nothing: attention without a mask has kernels of its
+  // own there. On a CPU attention looks for itself.
+  static at::Tensor mask_that_hides(const Batch& batch, at::Tensor Batch::*column);
   // Whether a unit draws random numbers while training; one whose adapters drop out always does.
   void set_random(nn::Unit& unit, bool draws) const;
   // Of the text that is being written; null in training and evaluation.

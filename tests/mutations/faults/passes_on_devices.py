@@ -5,3 +5,12 @@ fault("the gradients of queries, keys and values are each as large as all three"
       "  const std::vector<at::Tensor> parts = {all.select(2, 0), all.select(2, 1), all.select(2, 2)};\n",
       tests=["models: the gradients of queries, keys and values that are one matrix are put together once"],
       says=r"aten::stack")
+
+fault("a mask of ones is a mask of a device's attention", "lib/hftrain/models/model.cpp",
+      "seen.ne(0).all().item<bool>() ? at::Tensor() : mask;", "seen.ne(0).all().item<bool>() && false ? at::Tensor() : mask;",
+      tests=["trainer: a mask that the host sees to hide nothing is no mask of a device's attention"],
+      says=r"== without")
+
+fault("a mask of which one number is 1 hides nothing", "lib/hftrain/models/model.cpp", "seen.ne(0).all()", "seen.ne(0).any()",
+      tests=["trainer: a mask that the host sees to hide nothing is no mask of a device's attention"],
+      says=r"> without")
