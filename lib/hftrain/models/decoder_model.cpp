@@ -53,7 +53,7 @@ DecoderModel::DecoderModel(std::shared_ptr<const architectures::Architecture> ar
     : Model(std::move(architecture), options),
       head_has_bias_(own_parameters(this->architecture().parameters()) == 2) {}
 
-void DecoderModel::prepare(int64_t) {}
+void DecoderModel::prepare(DecoderPlaces&, int64_t) {}
 
 void DecoderModel::draws_random(bool embeddings, bool blocks) {
   for (nn::Unit& unit : units_) set_random(unit, unit.repeated && blocks);
@@ -109,8 +109,9 @@ DecoderPlaces DecoderModel::places_of(const Batch& batch) const {
 
 Output DecoderModel::forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) {
   check_columns(batch, kNotTaken);
-  prepare(past() + batch.input_ids.size(1));
-  const auto placed = std::make_shared<const DecoderPlaces>(places_of(batch));
+  DecoderPlaces known = places_of(batch);
+  prepare(known, past() + batch.input_ids.size(1));
+  const auto placed = std::make_shared<const DecoderPlaces>(std::move(known));
   Tensors x = run(runner, units().front(), {batch.input_ids},
                   [this, placed](nn::Parameters parameters, at::TensorList in) {
                     return Tensors{embed(parameters, in[0], *placed)};

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "hftrain/models/model.h"
+#include "hftrain/nn/rotary.h"
 
 namespace hftrain::models {
 
@@ -14,6 +15,8 @@ struct DecoderPlaces {
   std::vector<int64_t>
       documents;  // lengths of those in the rows, one row after another; empty: each row is one
   std::shared_ptr<nn::SharedMasks> masks;  // of the blocks of this pass; null on a CPU
+  // Of a family that turns queries and keys: a row for each place; with `positions` one for each token.
+  nn::RotaryTables rotary;
 
   // What a block's attention is given of them.
   nn::AttentionMask attention_mask() const {
@@ -29,8 +32,9 @@ class DecoderModel : public Model {
   Output forward(const Batch& batch, nn::UnitRunner& runner, const Objective& objective) override;
 
  protected:
-  // Called before the units of each forward; sequences have `length` tokens, with those that were read before.
-  virtual void prepare(int64_t length);
+  // Called before the units of each forward: adds to `places` what is the family's own. Sequences have `length` tokens, with those
+  // that were read before.
+  virtual void prepare(DecoderPlaces& places, int64_t length);
   // ids [B, T] → [B, T, C], noise of NEFTune included.
   virtual at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids,
                            const DecoderPlaces& places) const = 0;

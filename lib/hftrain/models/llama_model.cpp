@@ -42,9 +42,12 @@ LlamaModel::LlamaModel(std::shared_ptr<const architectures::Architecture> archit
 
 // Rotary positions have no table to run out of: longer sequences than max_position_embeddings are computed,
 // as transformers does.
-void LlamaModel::prepare(int64_t length) {
-  if (tables_.length() >= length) return;
-  tables_ = nn::make_rotary_tables(rotary_setting(config_.rope), config_.head_dim, length, options().device);
+void LlamaModel::prepare(DecoderPlaces& places, int64_t length) {
+  if (tables_.length() < length)
+    tables_ =
+        nn::make_rotary_tables(rotary_setting(config_.rope), config_.head_dim, length, options().device);
+  places.rotary = places.positions.defined() ? nn::tables_at(tables_, places.positions)
+                                             : tables_.part(past(), length - past());
 }
 
 at::Tensor LlamaModel::embed(nn::Parameters parameters, const at::Tensor& ids, const DecoderPlaces&) const {
@@ -75,9 +78,9 @@ at::Tensor LlamaModel::heads(const at::Tensor& projected, const at::Tensor& norm
                              const DecoderPlaces& places) const {
   at::Tensor x = projected.view({projected.size(0), projected.size(1), -1, config_.head_dim});
   if (norm.defined()) x = this->norm(x, norm);
-  if (places.positions.defined()) return nn::rotate_at(x, tables_, places.positions, options().kernels.rope);
-  if (cache() == nullptr) return nn::rotate(x, tables_, options().kernels.rope);
-  return nn::rotate(x, tables_.part(past(), x.size(1)), options().kernels.rope);
+  const nn::Kernels kernels = options().kernels.rope;
+  return places.positions.defined() ? nn::rotate_each(x, places.rotary, kernels)
+                                    : nn::rotate(x, places.rotary, kernels);
 }
 
 at::Tensor LlamaModel::attention(int64_t layer, const BlockParameters& p, const at::Tensor& x,

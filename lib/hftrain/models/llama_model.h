@@ -15,7 +15,7 @@ class LlamaModel : public DecoderModel {
   LlamaModel(std::shared_ptr<const architectures::Architecture> architecture, const ModelOptions& options);
 
  protected:
-  void prepare(int64_t length) override;
+  void prepare(DecoderPlaces& places, int64_t length) override;
   at::Tensor embed(nn::Parameters parameters, const at::Tensor& ids,
                    const DecoderPlaces& places) const override;
   at::Tensor block(int64_t layer, nn::Parameters parameters, const at::Tensor& x,

@@ -86,11 +86,13 @@ at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, Kernels kerne
   return turned(x, tables.cos.narrow(0, 0, x.size(1)), tables.sin.narrow(0, 0, x.size(1)));
 }
 
-// All rows as one, whose places have tables of their own.
-at::Tensor rotate_at(const at::Tensor& x, const RotaryTables& tables, const at::Tensor& positions,
-                     Kernels kernels) {
+RotaryTables tables_at(const RotaryTables& tables, const at::Tensor& positions) {
   const at::Tensor places = positions.reshape({-1});
-  const RotaryTables own = {tables.cos.index_select(0, places), tables.sin.index_select(0, places)};
+  return {tables.cos.index_select(0, places), tables.sin.index_select(0, places)};
+}
+
+// All rows as one.
+at::Tensor rotate_each(const at::Tensor& x, const RotaryTables& own, Kernels kernels) {
   return rotate(x.reshape({1, -1, x.size(2), x.size(3)}), own, kernels).view(x.sizes());
 }
 

@@ -33,8 +33,10 @@ RotaryTables make_rotary_tables(const RotarySetting& setting, int64_t head_dim, 
 // (x₁·cos − x₂·sin, x₂·cos + x₁·sin) with x₁ and x₂ the halves of d; cos and sin are cast to x's dtype.
 at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, Kernels kernels);
 
-// The same at `positions` [B, T], int64.
-at::Tensor rotate_at(const at::Tensor& x, const RotaryTables& tables, const at::Tensor& positions,
-                     Kernels kernels);
+// The rows of `tables` at `positions` [B, T], int64: [B·T, d/2].
+RotaryTables tables_at(const RotaryTables& tables, const at::Tensor& positions);
+
+// rotate() of tokens of which each has a row of its own: `own` as tables_at() gives it.
+at::Tensor rotate_each(const at::Tensor& x, const RotaryTables& own, Kernels kernels);
 
 }  // namespace hftrain::nn

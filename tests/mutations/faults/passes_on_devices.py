@@ -14,3 +14,9 @@ fault("a mask of ones is a mask of a device's attention", "lib/hftrain/models/mo
 fault("a mask of which one number is 1 hides nothing", "lib/hftrain/models/model.cpp", "seen.ne(0).all()", "seen.ne(0).any()",
       tests=["trainer: a mask that the host sees to hide nothing is no mask of a device's attention"],
       says=r"> without")
+
+fault("every layer looks up the angles of documents anew", "lib/hftrain/models/llama_model.cpp",
+      "  return places.positions.defined() ? nn::rotate_each(x, places.rotary, kernels)",
+      "  return places.positions.defined() ? nn::rotate_each(x, nn::tables_at(tables_, places.positions), kernels)",
+      tests=["models: the angles of documents in a row are looked up once, for all layers of a pass"],
+      says=r"of_tokens \+ 2")
