@@ -1,10 +1,13 @@
 // The head's loss in narrow types: sums over many rows keep what the type could not hold on the way.
 #include "hftrain/nn/head_loss.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
+#include <torch/library.h>
 
 #include <cmath>
+#include <vector>
 
 #include "hftrain/nn/product.h"
 #include "support/catch.h"
@@ -26,7 +29,44 @@ at::Tensor gradient_of_target(const at::Tensor& hidden) {
   return weight.grad()[0].to(at::kFloat);
 }
 
+// What a device is asked for, as it arrives at the device of shapes alone.
+struct WideProducts {
+  int first = 0;
+  std::vector<bool> where_the_sum_is;
+};
+
+WideProducts& wide_products() {
+  static WideProducts all;
+  return all;
+}
+
+at::Tensor& shape_of_wide_product(const at::Tensor&, const at::Tensor&, at::ScalarType, at::Tensor& out) {
+  ++wide_products().first;
+  return out;
+}
+
+at::Tensor& shape_of_added_product(const at::Tensor& self, const at::Tensor&, const at::Tensor&,
+                                   at::ScalarType, const at::Scalar& beta, const at::Scalar& alpha,
+                                   at::Tensor& out) {
+  wide_products().where_the_sum_is.push_back(self.is_same(out) && beta.toDouble() == 1 &&
+                                             alpha.toDouble() == 1);
+  return out;
+}
+
 }  // namespace
+
+TEST_CASE("A device adds the products of further chunks where their sum is") {
+  constexpr int64_t kWords = 65536, kRows = 1024;  // at a time
+  const auto options = at::TensorOptions(at::kMeta).dtype(at::kBFloat16);
+  const at::Tensor hidden = at::empty({3 * kRows, kWidth}, options).requires_grad_(true);
+  const at::Tensor weight = at::empty({kWords, kWidth}, options).requires_grad_(true);
+  const at::Tensor targets = at::empty({3 * kRows}, options.dtype(at::kLong));
+  wide_products() = {};
+  head_loss(hidden, weight, at::Tensor(), targets, {}, Kernels::kFused, Products::kAten).backward();
+  CHECK(weight.grad().scalar_type() == at::kBFloat16);
+  CHECK(wide_products().first == 1);
+  CHECK(wide_products().where_the_sum_is == std::vector<bool>{true, true});
+}
 
 TEST_CASE("In bfloat16 a chunk whose part is small beside the sum of those before it is not lost") {
   constexpr int64_t kChunks = 8;
@@ -61,3 +101,9 @@ TEST_CASE("In float16 a sum over rows may pass what the type holds") {
 }
 
 }  // namespace hftrain::nn
+
+// LibTorch has no shapes of these.
+TORCH_LIBRARY_IMPL(aten, Meta, m) {
+  m.impl("mm.dtype_out", hftrain::nn::shape_of_wide_product);
+  m.impl("baddbmm.dtype_out", hftrain::nn::shape_of_added_product);
+}

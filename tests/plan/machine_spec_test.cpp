@@ -279,6 +279,16 @@ TEST_CASE("a mask that the blocks of a decoder share counts once on a GPU, and f
   CHECK(more("4cores-64GiB") == 0);
 }
 
+TEST_CASE("the last matrix's gradient is summed in float32 on a GPU, and copied once") {
+  const auto activations = [](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--bf16", "--per_device_train_batch_size", "64"});  // 4,096 tokens
+    Case run = on("1xH100-80GB", std::move(flags));
+    enlarge(run, "gpt2", "n_embd=8,n_head=1,n_layer=1,n_positions=64,vocab_size=65536");
+    return run.plan().memory_per_rank.activations;
+  };
+  CHECK(activations({}) - activations({"--freeze_embeds"}) == int64_t{65536} * 8 * (4 + 2));
+}
+
 TEST_CASE("activations that are expected to take far more than there is are a mistake of the plan") {
   Case run = on("1xT4", {"--per_device_train_batch_size", "4000000"});
   const Error error = error_on(run);

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/argmax.h>
+#include <ATen/ops/baddbmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
@@ -37,7 +38,7 @@ struct HeadGradients {
   at::Tensor loss;  // summed, not divided
   // Undefined without gradient, and of what is frozen. That of the weight may be float32 where the weight is not.
   at::Tensor hidden, weight, bias;
-  at::Tensor product;  // of a chunk, where it is added to a wider sum
+  at::Tensor product;  // on a CPU: of a chunk, where it is added to a wider sum
 };
 
 // What of LossOptions the rows need.
@@ -104,20 +105,24 @@ void compute_logits(at::Tensor& logits, const at::Tensor& hidden, const Head& he
 // are made smaller by this power of two, which loses bits only of values below 0.004.
 constexpr double kShrink = 1.0 / 64;
 
-// A device's product comes in float32, that of the first chunk where the sum will be. On a CPU whose products do not (product.h) that
-// of a chunk is rounded once, in `product`, and added to those of other chunks without rounding.
-void add_wide_product(at::Tensor& sum, at::Tensor& product, const at::Tensor& grad, const at::Tensor& hidden,
-                      bool first) {
-  const bool half = grad.scalar_type() == at::kHalf;
-  if (!grad.is_cpu()) {
-    if (first) {
-      at::mm_out(sum, grad.t(), hidden, sum.scalar_type());
-      return;
-    }
-    if (!product.defined()) product = at::empty(sum.sizes(), sum.options());
-    sum.add_(at::mm_out(product, grad.t(), hidden, sum.scalar_type()));
+// A device's product comes in float32 and is added where the sum is.
+void add_wide_product_of_device(at::Tensor& sum, const at::Tensor& grad, const at::Tensor& hidden,
+                                bool first) {
+  if (first) {
+    at::mm_out(sum, grad.t(), hidden, sum.scalar_type());
     return;
   }
+  // The form for matrices refuses to add to a wider type (LibTorch 2.11); that for batches of them does it.
+  at::Tensor whole = sum.unsqueeze(0);
+  at::baddbmm_out(whole, whole, grad.t().unsqueeze(0), hidden.unsqueeze(0), sum.scalar_type(), 1, 1);
+}
+
+// On a CPU whose products do not come in float32 (product.h) that of a chunk is rounded once, in `product`, and added to those of other
+// chunks without rounding.
+void add_wide_product(at::Tensor& sum, at::Tensor& product, const at::Tensor& grad, const at::Tensor& hidden,
+                      bool first) {
+  if (!grad.is_cpu()) return add_wide_product_of_device(sum, grad, hidden, first);
+  const bool half = grad.scalar_type() == at::kHalf;
   if (!product.defined()) product = at::empty(sum.sizes(), grad.options());
   at::mm_out(product, grad.t(), half ? hidden * kShrink : hidden);
   const double grow = half ? 1 / kShrink : 1;

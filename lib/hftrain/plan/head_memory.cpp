@@ -51,15 +51,14 @@ int64_t bytes_of_logit(const architectures::Architecture& architecture, const Ru
   return item + (1 + (half_on_host ? 1 : 0) + (fused ? 0 : 1)) * kFullPrecision;
 }
 
-// Of a number of the last matrix's gradient: in float16, and in bfloat16 of several chunks, it is summed in float32 beside a
-// chunk's product, which is float32, too, on a GPU, or beside its copy in the end.
+// Of a number of the last matrix's gradient: in float16, and in bfloat16 of several chunks, it is summed in float32, beside a
+// chunk's product on a CPU, and beside its copy in the end.
 int64_t bytes_of_head_gradient(const architectures::Architecture& architecture, const RunPlan& plan,
                                int64_t tokens) {
   const int64_t item = bytes_of(plan.precision.compute);
   const bool chunks = tokens > rows_of_logits(architecture, plan, tokens);
   const bool wide = item != kFullPrecision && (chunks || plan.precision.compute == "float16");
-  if (!wide) return item;
-  return kFullPrecision + (chunks && on_gpu(plan.ranks) ? kFullPrecision : item);
+  return item + (wide ? kFullPrecision : 0);
 }
 
 // Whether the matrix before the logits of a vocabulary is trained: the last of its shape, which may be that of the embeddings.

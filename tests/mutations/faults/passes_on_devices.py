@@ -20,3 +20,14 @@ fault("every layer looks up the angles of documents anew", "lib/hftrain/models/l
       "  return places.positions.defined() ? nn::rotate_each(x, nn::tables_at(tables_, places.positions), kernels)",
       tests=["models: the angles of documents in a row are looked up once, for all layers of a pass"],
       says=r"of_tokens \+ 2")
+
+fault("a device makes the product of each chunk beside the sum", "lib/hftrain/nn/head_loss.cpp",
+      "  at::baddbmm_out(whole, whole, grad.t().unsqueeze(0), hidden.unsqueeze(0), sum.scalar_type(), 1, 1);",
+      "  whole.add_(at::mm(grad.t(), hidden).unsqueeze(0));",
+      tests=["nn: A device adds the products of further chunks where their sum is"],
+      says=r"where_the_sum_is")
+
+fault("the plan of a GPU counts a product beside the sum of the last matrix's gradient", "lib/hftrain/plan/budget.cpp",
+      "  return item + (wide ? kFullPrecision : 0);", "  return wide ? kFullPrecision + (chunks && on_gpu(plan.ranks) ? kFullPrecision : item) : item;",
+      tests=["plan: the last matrix's gradient is summed in float32 on a GPU, and copied once"],
+      says=r"65536")
