@@ -206,9 +206,9 @@ Tensors run_loss(const at::Tensor& logits, const at::Tensor& targets, float smoo
   Tensors inputs{targets};
   if (scale.defined()) inputs.push_back(scale);
   return run(inputs, {unwritten({logits.size(0)}, at::kFloat), logits}, [&](const Tensors& out) {
-    cross_entropy(word_of(logits.scalar_type()), out[1].data_ptr(), targets.const_data_ptr<int64_t>(),
-                  out[0].data_ptr<float>(), logits.size(0), logits.size(1), smoothing,
-                  scale.defined() ? scale.const_data_ptr<float>() : nullptr, nullptr);
+    cross_entropy(word_of(logits.scalar_type()), out[1].data_ptr(), logits.size(1),
+                  targets.const_data_ptr<int64_t>(), out[0].data_ptr<float>(), logits.size(0), logits.size(1),
+                  smoothing, scale.defined() ? scale.const_data_ptr<float>() : nullptr, nullptr);
   });
 }
 
@@ -327,6 +327,23 @@ TEST_CASE("NaN stays in the row that has it") {
   CHECK_FALSE(isnan[0].any().item<bool>());
   CHECK(isnan[1].all().item<bool>());
   CHECK_FALSE(isnan[2].any().item<bool>());
+}
+
+TEST_CASE("Rows of logits may stand apart from one another, and what is between them stays") {
+  const at::ScalarType dtype = GENERATE(from_range(kDtypes));
+  const int64_t rows = 5, vocab = 37, stride = 64, between = stride - vocab;
+  const at::Tensor logits = noise({rows, stride}, 1, dtype, 3), scale = at::full({}, 0.37f, at::kFloat);
+  const at::Tensor dense = logits.narrow(1, 0, vocab).contiguous(), targets = some_targets(rows, vocab);
+  const Tensors expected = run_loss(dense, targets, 0.1f, scale);
+  const Tensors found =
+      run({targets, scale}, {unwritten({rows}, at::kFloat), logits}, [&](const Tensors& out) {
+        cross_entropy(word_of(dtype), out[1].data_ptr(), stride, targets.const_data_ptr<int64_t>(),
+                      out[0].data_ptr<float>(), rows, vocab, 0.1f, scale.const_data_ptr<float>(), nullptr);
+      });
+  CHECK(same_bits(found[0], expected[0]));
+  CHECK(same_bits(found[1].narrow(1, 0, vocab).contiguous(), expected[1]));
+  CHECK(same_bits(found[1].narrow(1, vocab, between).contiguous(),
+                  logits.narrow(1, vocab, between).contiguous()));
 }
 
 }  // namespace hftrain::cuda

@@ -1,8 +1,13 @@
 // The head's loss in narrow types: sums over many rows keep what the type could not hold on the way.
 #include "hftrain/nn/head_loss.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
@@ -19,6 +24,11 @@ namespace {
 constexpr int64_t kVocabulary = 16384, kWidth = 8;
 constexpr int64_t kChunk = 256;  // rows taken at a time with so many ids
 
+double apart(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor wanted = b.detach().to(at::kDouble);
+  return ((a.detach().to(at::kDouble) - wanted).abs().max() / wanted.abs().max()).item<double>();
+}
+
 // The gradient of the first row of a matrix of zeros when it is the target of every row: minus the mean of `hidden`, but for
 // the share 1/16384 of equal probabilities.
 at::Tensor gradient_of_target(const at::Tensor& hidden) {
@@ -27,6 +37,54 @@ at::Tensor gradient_of_target(const at::Tensor& hidden) {
   head_loss(hidden, weight, at::Tensor(), targets, {}, Kernels::kFused, Products::kAten).backward();
   CHECK(weight.grad().scalar_type() == hidden.scalar_type());
   return weight.grad()[0].to(at::kFloat);
+}
+
+struct HeadSetting {
+  bool biased = false, frozen = false;  // the matrix
+  int64_t step = 1;
+};
+
+struct LearntHead {
+  at::Tensor loss, best_ids;
+  std::vector<at::Tensor> gradients;  // of what is trained
+};
+
+LearntHead learnt_head(int64_t words, at::ScalarType dtype, Kernels kernels, const HeadSetting& setting) {
+  const auto generator = at::detail::createCPUGenerator(3);
+  const auto drawn = [&](at::IntArrayRef sizes) { return at::randn(sizes, generator).to(dtype); };
+  constexpr int64_t kRows = 520;
+  const at::Tensor hidden = drawn({kRows, kWidth}).requires_grad_(true);
+  const at::Tensor weight = drawn({words, kWidth}).requires_grad_(!setting.frozen);
+  // Below what a row of zeros gives: its column must not be the best.
+  const at::Tensor bias = setting.biased ? (drawn({words}) - 20).detach().requires_grad_(true) : at::Tensor();
+  at::Tensor targets = at::randint(words, {kRows}, generator, at::TensorOptions(at::kLong));
+  targets.narrow(0, 5, 9).fill_(kIgnoreIndex);
+  const LossOptions options{.label_smoothing = 0.1};
+  LearntHead learnt;
+  learnt.loss = head_loss(hidden, weight, bias, targets, options, kernels, Products::kAten, setting.step);
+  learnt.loss.backward();
+  const LossAndBest both =
+      head_loss_and_best(hidden, weight, bias, targets, options, kernels, Products::kAten, setting.step);
+  learnt.best_ids = both.best_ids;
+  CHECK(apart(both.loss, learnt.loss) < 1e-6);
+  for (const at::Tensor& leaf : {hidden, weight, bias})
+    if (leaf.defined() && leaf.requires_grad()) learnt.gradients.push_back(leaf.grad());
+  return learnt;
+}
+
+void check_padded(int64_t words, at::ScalarType dtype, Kernels kernels, HeadSetting setting) {
+  INFO(words << " in " << dtype << ", bias " << setting.biased << ", frozen " << setting.frozen);
+  const LearntHead plain = learnt_head(words, dtype, kernels, setting);
+  setting.step = 64;
+  const LearntHead padded = learnt_head(words, dtype, kernels, setting);
+  const double tolerance = dtype == at::kBFloat16 ? 1e-2 : 1e-5;
+  CHECK(apart(padded.loss, plain.loss) < tolerance);
+  CHECK(at::equal(padded.best_ids, plain.best_ids));
+  REQUIRE(padded.gradients.size() == plain.gradients.size());
+  for (size_t i = 0; i < plain.gradients.size(); ++i) {
+    CHECK(padded.gradients[i].is_contiguous());
+    CHECK(apart(padded.gradients[i], plain.gradients[i]) < tolerance);
+  }
 }
 
 // What a device is asked for, as it arrives at the device of shapes alone.
@@ -66,6 +124,18 @@ TEST_CASE("A device adds the products of further chunks where their sum is") {
   CHECK(weight.grad().scalar_type() == at::kBFloat16);
   CHECK(wide_products().first == 1);
   CHECK(wide_products().where_the_sum_is == std::vector<bool>{true, true});
+}
+
+TEST_CASE("Rows of zeros behind a head's matrix change neither losses, gradients nor best ids") {
+  const at::ScalarType dtype = GENERATE(at::kFloat, at::kDouble, at::kBFloat16);
+  const Kernels kernels = GENERATE(Kernels::kFused, Kernels::kComposed);
+  for (const bool biased : {false, true}) {
+    for (const bool frozen : {false, true}) check_padded(97, dtype, kernels, {biased, frozen});
+  }
+}
+
+TEST_CASE("Rows of zeros behind a head's matrix change nothing where rows are taken in chunks") {
+  check_padded(kVocabulary + 1, at::kFloat, Kernels::kFused, {.biased = true});
 }
 
 TEST_CASE("In bfloat16 a chunk whose part is small beside the sum of those before it is not lost") {

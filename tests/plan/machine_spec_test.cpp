@@ -289,6 +289,21 @@ TEST_CASE("the last matrix's gradient is summed in float32 on a GPU, and copied 
   CHECK(activations({}) - activations({"--freeze_embeds"}) == int64_t{65536} * 8 * (4 + 2));
 }
 
+TEST_CASE(
+    "a vocabulary that products of a GPU are slow with counts as the next they are quick with, and its "
+    "copy") {
+  const auto memory = [](const std::string& machines, const std::string& words) {
+    Case run = on(machines, {"--bf16", "--do_train", "--do_eval"});
+    run.data.validation = SplitFacts{.cache_path = "v", .samples = 99, .tokens = 99 * 64, .exact = true};
+    enlarge(run, "gpt2", "n_embd=8,n_head=1,n_layer=1,n_positions=64,vocab_size=" + words);
+    return run.plan().memory_per_rank;
+  };
+  const MemoryPlan padded = memory("1xH100-80GB", "50257"), whole = memory("1xH100-80GB", "50304");
+  CHECK(padded.activations == whole.activations + int64_t{50304} * 8 * 2);
+  CHECK(padded.evaluation == whole.evaluation + int64_t{50304} * 8 * 2);
+  CHECK(memory("4cores-64GiB", "50257").activations < memory("4cores-64GiB", "50304").activations);
+}
+
 TEST_CASE("activations that are expected to take far more than there is are a mistake of the plan") {
   Case run = on("1xT4", {"--per_device_train_batch_size", "4000000"});
   const Error error = error_on(run);

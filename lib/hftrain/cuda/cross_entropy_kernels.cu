@@ -17,10 +17,10 @@ __device__ void write_gradient(T* logits, int64_t vocab, int64_t target, float l
 
 // A block takes a row. −log p[j] = log_sum − x[j] with log_sum = max + log Σ exp(x − max).
 template <typename T>
-__global__ void cross_entropy_kernel(T* logits, const int64_t* targets, float* losses, int64_t vocab,
-                                     float smoothing, const float* scale) {
+__global__ void cross_entropy_kernel(T* logits, int64_t stride, const int64_t* targets, float* losses,
+                                     int64_t vocab, float smoothing, const float* scale) {
   __shared__ float shared[kWarp];
-  logits += static_cast<int64_t>(blockIdx.x) * vocab;
+  logits += static_cast<int64_t>(blockIdx.x) * stride;
   const int64_t target = targets[blockIdx.x];
   if (target == kNoTarget) {
     if (threadIdx.x == 0) losses[blockIdx.x] = 0;
@@ -49,12 +49,12 @@ __global__ void cross_entropy_kernel(T* logits, const int64_t* targets, float* l
 
 }  // namespace
 
-void cross_entropy(Dtype dtype, void* logits, const int64_t* targets, float* losses, int64_t rows,
-                   int64_t vocab, float smoothing, const float* scale, cudaStream_t stream) {
+void cross_entropy(Dtype dtype, void* logits, int64_t stride, const int64_t* targets, float* losses,
+                   int64_t rows, int64_t vocab, float smoothing, const float* scale, cudaStream_t stream) {
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
-    launch(cross_entropy_kernel<T>, rows, row_threads(vocab), stream, static_cast<T*>(logits), targets,
-           losses, vocab, smoothing, scale);
+    launch(cross_entropy_kernel<T>, rows, row_threads(vocab), stream, static_cast<T*>(logits), stride,
+           targets, losses, vocab, smoothing, scale);
   });
 }
 

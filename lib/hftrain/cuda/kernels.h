@@ -39,9 +39,9 @@ struct RotaryShape {
 void rotate(Dtype dtype, const void* x, const float* cos, const float* sin, void* out,
             const RotaryShape& shape, float sign, cudaStream_t stream);
 
-// Losses [rows] of logits [rows, vocab], 0 for the target -100, NaN for others outside the vocabulary. With `scale`
-// (not null) the logits become *scale times their gradient.
-void cross_entropy(Dtype dtype, void* logits, const int64_t* targets, float* losses, int64_t rows,
-                   int64_t vocab, float smoothing, const float* scale, cudaStream_t stream);
+// Losses [rows] of logits [rows, vocab], whose rows begin `stride` numbers apart: 0 for the target -100, NaN for others outside the
+// vocabulary. With `scale` (not null) the logits become *scale times their gradient.
+void cross_entropy(Dtype dtype, void* logits, int64_t stride, const int64_t* targets, float* losses,
+                   int64_t rows, int64_t vocab, float smoothing, const float* scale, cudaStream_t stream);
 
 }  // namespace hftrain::cuda

@@ -112,7 +112,8 @@ at::Tensor cross_entropy_sum(const at::Tensor& logits, const at::Tensor& targets
   const int64_t rows = logits.size(0), vocab = logits.size(1);
   const at::Tensor losses = at::empty({rows}, logits.options().dtype(at::kFloat));
   const Launch launch(logits);
-  cross_entropy(dtype_of(logits), logits.data_ptr(), targets.const_data_ptr<int64_t>(),
+  TORCH_CHECK(logits.stride(1) == 1 || vocab == 1, "numbers of a row of logits lie side by side");
+  cross_entropy(dtype_of(logits), logits.data_ptr(), logits.stride(0), targets.const_data_ptr<int64_t>(),
                 losses.data_ptr<float>(), rows, vocab, static_cast<float>(smoothing), scale, launch.stream());
   launch.check();
   return losses.sum(at::kDouble);

@@ -18,6 +18,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/nn/accumulation.h"
+#include "hftrain/nn/head_matrix.h"
 #include "hftrain/nn/ops.h"
 #include "hftrain/nn/product.h"
 
@@ -27,12 +28,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
-
-struct Head {
-  at::Tensor weight;               // [V, C]; may be float32 where products round it on their way
-  std::optional<at::Tensor> bias;  // [V]
-  Products products = Products::kAten;
-};
 
 struct HeadGradients {
   at::Tensor loss;  // summed, not divided
@@ -161,35 +156,43 @@ HeadGradients empty_gradients(const at::Tensor& hidden, const Head& head, int64_
   const bool wide =
       hidden.scalar_type() == at::kHalf || head.weight.scalar_type() == at::kFloat || chunks > 1;
   const at::ScalarType dtype = wide ? accumulation_dtype(hidden) : hidden.scalar_type();
-  if (head.weight.requires_grad())
+  if (head.trains_weight)
     result.weight =
         at::empty_like(head.weight, head.weight.options().dtype(dtype), at::MemoryFormat::Contiguous);
-  if (head.bias && head.bias->requires_grad()) {
+  if (head.trains_bias) {
     result.bias = at::zeros_like(*head.bias, head.bias->options().dtype(accumulation_dtype(hidden)));
   }
   return result;
 }
 
+void leave_what_counts(HeadGradients& result, const Head& head) {
+  if (head.columns() == head.vocab) return;
+  for (at::Tensor* gradient : {&result.weight, &result.bias}) {
+    if (gradient->defined()) *gradient = gradient->narrow(0, 0, head.vocab);
+  }
+}
+
 // hidden [N, C], targets [N]; `scale` (scalar of the accumulation's dtype) multiplies the gradients.
 HeadGradients run_head(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
                        const at::Tensor& scale, const RowLoss& kind, bool gradient) {
-  const int64_t rows = hidden.size(0), vocab = head.weight.size(0);
-  require_targets_in_range(targets, vocab);
-  const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, vocab)));
-  const at::Tensor buffer = logits_buffer(hidden, step, vocab);
+  const int64_t rows = hidden.size(0);
+  require_targets_in_range(targets, head.vocab);
+  const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, head.columns())));
+  const at::Tensor buffer = logits_buffer(hidden, step, head.columns());
   HeadGradients result;
   if (gradient) result = empty_gradients(hidden, head, (rows + step - 1) / step);
   if (rows == 0 && result.weight.defined()) result.weight.zero_();
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
     const at::Tensor x = hidden.narrow(0, begin, count);
-    at::Tensor logits = buffer.narrow(0, 0, count);
-    compute_logits(logits, x, head);
+    at::Tensor all = buffer.narrow(0, 0, count), logits = all.narrow(1, 0, head.vocab);
+    compute_logits(all, x, head);
     const at::Tensor loss = loss_of_rows(logits, targets.narrow(0, begin, count), scale, kind, gradient);
     result.loss = result.loss.defined() ? result.loss.add_(loss) : loss;
-    if (gradient) add_gradients(result, logits, x, head, begin);
+    if (gradient) add_gradients(result, all, x, head, begin);
   }
   result.product.reset();
+  leave_what_counts(result, head);
   const at::ScalarType dtype = accumulation_dtype(hidden);
   result.loss = rows == 0 ? at::zeros({}, hidden.options().dtype(dtype)) : result.loss.to(dtype);
   return result;
@@ -201,12 +204,13 @@ HeadGradients run_head(const at::Tensor& hidden, const Head& head, const at::Ten
 struct HeadLoss : Function<HeadLoss> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias, const at::Tensor& targets,
-                            const at::Tensor& items, const RowLoss& kind, bool quickest) {
+                            const at::Tensor& items, const RowLoss& kind, bool quickest, int64_t step) {
     const at::Tensor flat = hidden.reshape({-1, hidden.size(-1)});
     const at::Tensor inverse = items.reciprocal();
     const bool late = hidden.scalar_type() == at::kHalf;
-    HeadGradients head = run_head(flat, {weight, bias, quickest ? Products::kQuickest : Products::kAten},
-                                  targets, late ? at::full_like(inverse, 1) : inverse, kind, true);
+    const Products products = quickest ? Products::kQuickest : Products::kAten;
+    HeadGradients head = run_head(flat, make_head(weight, bias, products, step), targets,
+                                  late ? at::full_like(inverse, 1) : inverse, kind, true);
     ctx->saved_data["hidden"] = head.hidden.view(hidden.sizes());
     if (head.weight.defined()) ctx->saved_data["weight"] = head.weight;
     ctx->saved_data["weight_dtype"] = static_cast<int64_t>(weight.scalar_type());
@@ -231,7 +235,7 @@ struct HeadLoss : Function<HeadLoss> {
     if (weight.defined())
       weight = weight.to(static_cast<at::ScalarType>(ctx->saved_data["weight_dtype"].toInt()));
     if (bias.defined()) bias = bias.to(static_cast<at::ScalarType>(ctx->saved_data["bias_dtype"].toInt()));
-    return {hidden, weight, bias, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
+    return {hidden, weight, bias, {}, {}, {}, {}, {}};
   }
 
   // The gradients are handed out, not copied: a second backward through the same loss finds none.
@@ -250,17 +254,18 @@ struct HeadLoss : Function<HeadLoss> {
 // The same rows and chunks as in run_head, so that the loss has the same bits.
 LossAndBest run_best(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
                      const RowLoss& kind) {
-  const int64_t rows = hidden.size(0), vocab = head.weight.size(0);
-  if (targets.defined()) require_targets_in_range(targets, vocab);
-  const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, vocab)));
-  const at::Tensor buffer = logits_buffer(hidden, step, vocab);
+  const int64_t rows = hidden.size(0);
+  if (targets.defined()) require_targets_in_range(targets, head.vocab);
+  const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, head.columns())));
+  const at::Tensor buffer = logits_buffer(hidden, step, head.columns());
   const at::ScalarType dtype = accumulation_dtype(hidden);
   LossAndBest result;
   result.best_ids = at::empty({rows}, hidden.options().dtype(at::kLong));
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
-    at::Tensor logits = buffer.narrow(0, 0, count), best = result.best_ids.narrow(0, begin, count);
-    compute_logits(logits, hidden.narrow(0, begin, count), head);
+    at::Tensor all = buffer.narrow(0, 0, count), best = result.best_ids.narrow(0, begin, count);
+    compute_logits(all, hidden.narrow(0, begin, count), head);
+    at::Tensor logits = all.narrow(1, 0, head.vocab);
     at::argmax_out(best, logits, 1);
     if (!targets.defined()) continue;
     const at::Tensor loss =
@@ -276,7 +281,7 @@ LossAndBest run_best(const at::Tensor& hidden, const Head& head, const at::Tenso
 
 LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
                                const at::Tensor& targets, const LossOptions& options, Kernels kernels,
-                               Products products) {
+                               Products products, std::optional<int64_t> step) {
   const at::NoGradGuard no_grad;
   const at::IntArrayRef sizes = hidden.sizes().slice(0, static_cast<size_t>(hidden.dim() - 1));
   LossAndBest result;
@@ -289,8 +294,8 @@ LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weigh
   }
   const auto given = bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
   const at::Tensor flat = targets.defined() ? targets.reshape({-1}) : targets;
-  result = run_best(hidden.reshape({-1, hidden.size(-1)}), {weight, given, products}, flat,
-                    row_loss(options, kernels));
+  const Head head = make_head(weight, given, products, step.value_or(vocabulary_step(hidden)));
+  result = run_best(hidden.reshape({-1, hidden.size(-1)}), head, flat, row_loss(options, kernels));
   result.best_ids = result.best_ids.view(sizes);
   if (flat.defined()) result.loss = result.loss / target_count(flat, options, accumulation_dtype(hidden));
   return result;
@@ -298,7 +303,7 @@ LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weigh
 
 at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& targets, const LossOptions& options, Kernels kernels,
-                     Products products) {
+                     Products products, std::optional<int64_t> step) {
   if (kernels == Kernels::kReference) {
     const at::Tensor logits = hidden.matmul(weight.to(hidden.scalar_type()).t());
     return cross_entropy(bias.defined() ? logits + bias : logits, targets, options);
@@ -308,14 +313,14 @@ at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const a
   const auto given = bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
   const bool wanted =
       hidden.requires_grad() || weight.requires_grad() || (bias.defined() && bias.requires_grad());
+  const int64_t multiple = step.value_or(vocabulary_step(hidden));
   if (at::GradMode::is_enabled() && wanted) {
     return HeadLoss::apply(hidden, weight, given, flat, items, row_loss(options, kernels),
-                           products == Products::kQuickest);
+                           products == Products::kQuickest, multiple);
   }
   const at::Tensor rows = hidden.reshape({-1, hidden.size(-1)});
-  return run_head(rows, {weight, given, products}, flat, at::Tensor(), row_loss(options, kernels), false)
-             .loss /
-         items;
+  const Head head = make_head(weight, given, products, multiple);
+  return run_head(rows, head, flat, at::Tensor(), row_loss(options, kernels), false).loss / items;
 }
 
 }  // namespace hftrain::nn

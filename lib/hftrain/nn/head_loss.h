@@ -3,6 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <optional>
+
 #include "hftrain/nn/kernels.h"
 #include "hftrain/nn/loss.h"
 
@@ -11,10 +14,11 @@ namespace hftrain::nn {
 // cross_entropy (loss.h) of hidden·weightᵀ (+ bias): hidden [.., C], weight [V, C] (in the dtype of `hidden`, or float32: its
 // gradient then is too, and is not rounded), bias [V] or undefined,
 // targets int64 [..]. The fused form computes the loss and all gradients chunk by chunk, in place of the
-// logits, so that the [N, V] logits never exist as a whole. It can be differentiated once.
+// logits, so that the [N, V] logits never exist as a whole. It can be differentiated once. It multiplies by a matrix of a multiple of
+// `step` rows (head_matrix.h), which changes no loss and no gradient; unset: of as many as products of the device want.
 at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& targets, const LossOptions& options, Kernels kernels,
-                     Products products = Products::kAten);
+                     Products products = Products::kAten, std::optional<int64_t> step = {});
 
 // Without gradients: the loss as above, and of every row the place of its largest logit (the first of equals),
 // int64 [..] in the shape of `hidden` without C. The fused form finds both chunk by chunk.
@@ -24,6 +28,6 @@ struct LossAndBest {
 };
 LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
                                const at::Tensor& targets, const LossOptions& options, Kernels kernels,
-                               Products products = Products::kAten);
+                               Products products = Products::kAten, std::optional<int64_t> step = {});
 
 }  // namespace hftrain::nn

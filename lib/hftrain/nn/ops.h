@@ -81,7 +81,7 @@ at::Tensor rotate(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& 
 
 // logits [N, V], targets int64 [N], each in 0 … V − 1 or kIgnoreIndex (loss.h). -> float64 scalar: the sum
 // over counted rows of (1 − smoothing)·(−log p[target]) + smoothing·mean over V of (−log p), accumulated in
-// float32 or wider.
+// float32 or wider. Rows of logits may stand apart from one another.
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets, double smoothing);
 // The same, and the logits become scale·(gradient of that sum); `scale` is a float32 scalar of the device.
 at::Tensor cross_entropy_with_gradient_(const at::Tensor& logits, const at::Tensor& targets,

@@ -20,6 +20,20 @@ bool fuses_loss(const architectures::Architecture& architecture, const RunPlan& 
   return architecture.outputs() == architecture.vocab_size() && plan.model.fused_kernels.loss;
 }
 
+// Of logits: on a GPU the fused loss adds to a vocabulary what its products miss to a multiple (nn/head_matrix.cpp).
+int64_t logit_columns(const architectures::Architecture& architecture, const RunPlan& plan) {
+  constexpr int64_t kDeviceStep = 64;
+  const int64_t step = on_gpu(plan.ranks) && fuses_loss(architecture, plan) ? kDeviceStep : 1;
+  return (architecture.outputs() + step - 1) / step * step;
+}
+
+// Of the last matrix with rows of zeros behind it.
+int64_t padded_matrix_bytes(const architectures::Architecture& architecture, const RunPlan& plan) {
+  const int64_t columns = logit_columns(architecture, plan);
+  if (columns == architecture.outputs()) return 0;
+  return columns * architecture.hidden_size() * bytes_of(plan.precision.compute);
+}
+
 // The most tokens of so many that are masked in all but one batch of a thousand.
 int64_t masked_tokens(double probability, int64_t tokens) {
   constexpr double kDeviations = 3;
@@ -33,9 +47,9 @@ int64_t masked_tokens(double probability, int64_t tokens) {
 int64_t rows_of_logits(const architectures::Architecture& architecture, const RunPlan& plan, int64_t tokens) {
   if (!fuses_loss(architecture, plan)) return tokens;
   const bool gpu = on_gpu(plan.ranks);
-  const int64_t chunk =
-      std::max(gpu ? kDeviceChunkRows : kHostChunkRows,
-               (gpu ? kDeviceChunkBytes : kHostChunkBytes) / (architecture.outputs() * kFullPrecision));
+  const int64_t chunk = std::max(
+      gpu ? kDeviceChunkRows : kHostChunkRows,
+      (gpu ? kDeviceChunkBytes : kHostChunkBytes) / (logit_columns(architecture, plan) * kFullPrecision));
   const int64_t labelled = plan.data.masking ? masked_tokens(plan.data.masking->probability, tokens) : tokens;
   return std::min(chunk, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(labelled))));
 }
@@ -78,17 +92,20 @@ bool trains_last_matrix(const architectures::Architecture& architecture, const R
 // last matrix, unless that is frozen, and of what it is applied to at once, and backward hands them on.
 int64_t training_head_bytes(const architectures::Architecture& architecture, const RunPlan& plan,
                             int64_t tokens) {
-  const int64_t outputs = architecture.outputs(), width = architecture.hidden_size();
+  const int64_t outputs = architecture.outputs(), columns = logit_columns(architecture, plan);
+  const int64_t width = architecture.hidden_size();
   const int64_t item = bytes_of(plan.precision.compute);
   const bool fused = fuses_loss(architecture, plan);
   const bool trains_last = fused && trains_last_matrix(architecture, plan);
   const int64_t handed_on =
       (fused ? tokens * width * item : 0) +
-      (trains_last ? outputs * width * bytes_of_head_gradient(architecture, plan, tokens) : 0);
+      (trains_last ? columns * width * bytes_of_head_gradient(architecture, plan, tokens) : 0);
   // For products of smaller types oneDNN copies a matrix first.
-  const int64_t packed = on_gpu(plan.ranks) || item == kFullPrecision ? 0 : outputs * width * item;
+  const int64_t packed = on_gpu(plan.ranks) || item == kFullPrecision
+                             ? padded_matrix_bytes(architecture, plan)
+                             : outputs * width * item;
   return handed_on + packed +
-         rows_of_logits(architecture, plan, tokens) * outputs * bytes_of_logit(architecture, plan);
+         rows_of_logits(architecture, plan, tokens) * columns * bytes_of_logit(architecture, plan);
 }
 
 // Of a vocabulary there are the logits of a chunk, and in float32 their probabilities (nn/head_loss.cpp); other heads have all of
@@ -98,7 +115,8 @@ int64_t evaluation_head_bytes(const architectures::Architecture& architecture, c
   const bool whole = plan.evaluation.outputs == tasks::OutputForm::kScores;
   const int64_t at_once = whole ? tokens : rows_of_logits(architecture, plan, tokens);
   // The last batch may be smaller, and its buffer is then kept beside the others'.
-  return (at_once + at_once / 2) * architecture.outputs() * bytes_of_logit(architecture, plan);
+  return (at_once + at_once / 2) * logit_columns(architecture, plan) * bytes_of_logit(architecture, plan) +
+         (whole ? 0 : padded_matrix_bytes(architecture, plan));
 }
 
 }  // namespace hftrain::plan

@@ -31,3 +31,33 @@ fault("the plan of a GPU counts a product beside the sum of the last matrix's gr
       "  return item + (wide ? kFullPrecision : 0);", "  return wide ? kFullPrecision + (chunks && on_gpu(plan.ranks) ? kFullPrecision : item) : item;",
       tests=["plan: the last matrix's gradient is summed in float32 on a GPU, and copied once"],
       says=r"65536")
+
+ZEROS_BEHIND = "nn: Rows of zeros behind a head's matrix change neither losses, gradients nor best ids"
+fault("the columns behind a vocabulary take part in its loss", "lib/hftrain/nn/head_loss.cpp",
+      "    at::Tensor all = buffer.narrow(0, 0, count), logits = all.narrow(1, 0, head.vocab);\n    compute_logits(all, x, head);",
+      "    at::Tensor all = buffer.narrow(0, 0, count), logits = all;\n    compute_logits(all, x, head);",
+      tests=[ZEROS_BEHIND], says=r"tolerance")
+
+fault("the best id may stand behind the vocabulary", "lib/hftrain/nn/head_loss.cpp",
+      "at::argmax_out(best, logits, 1);", "at::argmax_out(best, all, 1);",
+      tests=[ZEROS_BEHIND], says=r"best_ids")
+
+fault("gradients keep the rows behind the vocabulary", "lib/hftrain/nn/head_loss.cpp",
+      "if (head.columns() == head.vocab) return;", "if (head.columns() >= head.vocab) return;",
+      tests=[ZEROS_BEHIND], says=r"invalid gradient|unexpected exception|size")
+
+fault("the rows behind a vocabulary are what memory held", "lib/hftrain/nn/head_matrix.cpp",
+      "  padded.narrow(0, x.size(0), rows - x.size(0)).zero_();\n", "  padded.narrow(0, x.size(0), rows - x.size(0)).fill_(7);\n",
+      tests=[ZEROS_BEHIND], says=r"tolerance")
+
+fault("rows of logits that stand apart are read as if they did not", "lib/hftrain/nn/cpu/operators.cpp",
+      "stride = logits.stride(0);", "stride = logits.size(1);", tests=[ZEROS_BEHIND], says=r"tolerance")
+
+fault("a GPU's kernel reads rows of logits that stand apart as if they did not", "lib/hftrain/cuda/cross_entropy_kernels.cu",
+      "static_cast<int64_t>(blockIdx.x) * stride;", "static_cast<int64_t>(blockIdx.x) * (stride * 0 + vocab);",
+      tests=["cuda: Rows of logits may stand apart from one another, and what is between them stays"], says=r"same_bits")
+
+fault("the rows behind a vocabulary are in no plan", "lib/hftrain/plan/budget.cpp",
+      "  if (columns == architecture.outputs()) return 0;\n", "  if (columns >= architecture.outputs()) return 0;\n",
+      tests=["plan: a vocabulary that products of a GPU are slow with counts as the next they are quick with, and its copy"],
+      says=r"50304")

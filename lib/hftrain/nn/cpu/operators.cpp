@@ -177,9 +177,17 @@ float loss_of_row(float* line, int64_t target, const CrossEntropyRow& row, bool 
   return gradient ? cross_entropy_with_gradient(line, target, row) : cross_entropy(line, target, row);
 }
 
-void losses_of_rows(float* x, const int64_t* targets, int64_t rows, const CrossEntropyRow& row, bool gradient,
-                    float* losses) {
-  for (int64_t i = 0; i < rows; ++i, x += row.vocab) {
+// Rows of logits, as they lie.
+template <typename T>
+struct LogitRows {
+  T* first = nullptr;
+  int64_t count = 0, stride = 0;
+};
+
+void losses_of_rows(const LogitRows<float>& rows, const int64_t* targets, const CrossEntropyRow& row,
+                    bool gradient, float* losses) {
+  float* x = rows.first;
+  for (int64_t i = 0; i < rows.count; ++i, x += rows.stride) {
     if (targets[i] != kIgnoreIndex) {
       losses[i] = loss_of_row(x, targets[i], row, gradient);
     } else if (gradient) {
@@ -189,11 +197,11 @@ void losses_of_rows(float* x, const int64_t* targets, int64_t rows, const CrossE
 }
 
 // The same of bfloat16, a row at a time in float32.
-void losses_of_rows(c10::BFloat16* x, const int64_t* targets, int64_t rows, const CrossEntropyRow& row,
+void losses_of_rows(const LogitRows<c10::BFloat16>& rows, const int64_t* targets, const CrossEntropyRow& row,
                     bool gradient, float* losses) {
   std::vector<float> line(static_cast<size_t>(row.vocab));
-  auto* bits = reinterpret_cast<uint16_t*>(x);
-  for (int64_t i = 0; i < rows; ++i, bits += row.vocab) {
+  auto* bits = reinterpret_cast<uint16_t*>(rows.first);
+  for (int64_t i = 0; i < rows.count; ++i, bits += rows.stride) {
     if (targets[i] != kIgnoreIndex) {
       widen(bits, line.data(), row.vocab);
       losses[i] = loss_of_row(line.data(), targets[i], row, gradient);
@@ -208,13 +216,14 @@ void losses_of_rows(c10::BFloat16* x, const int64_t* targets, int64_t rows, cons
 // the sum has the same order whatever thread computed what.
 at::Tensor cross_entropy_rows(const at::Tensor& logits, const at::Tensor& targets, const CrossEntropyRow& row,
                               bool gradient) {
-  const int64_t rows = logits.size(0);
+  const int64_t rows = logits.size(0), stride = logits.stride(0);
   at::Tensor losses = at::zeros({rows}, logits.options().dtype(at::kFloat));
   float* loss = losses.data_ptr<float>();
   const int64_t* target = targets.const_data_ptr<int64_t>();
-  const auto run = [&](auto* x) {
+  const auto run = [&]<typename T>(T* x) {
     at::parallel_for(0, rows, 1, [&](int64_t begin, int64_t end) {
-      losses_of_rows(x + begin * row.vocab, target + begin, end - begin, row, gradient, loss + begin);
+      losses_of_rows(LogitRows<T>{x + begin * stride, end - begin, stride}, target + begin, row, gradient,
+                     loss + begin);
     });
   };
   if (logits.scalar_type() == at::kBFloat16) {
