@@ -114,7 +114,7 @@ void check_rms_norm(int64_t rows, int64_t width, at::ScalarType dtype) {
   check_close(there[1], root(wide(x)).view({rows}));
   const Tensors back =
       run({grad, x, weight, there[1]},
-          {unwritten({rows, width}, dtype), unwritten({rms_norm_partials(rows), width}, at::kFloat)},
+          {unwritten({rows, width}, dtype), unwritten({rms_norm_partials(rows, width), width}, at::kFloat)},
           [&](const Tensors& out) {
             rms_norm_backward(word_of(dtype), grad.const_data_ptr(), x.const_data_ptr(),
                               weight.const_data_ptr(), there[1].const_data_ptr<float>(), out[0].data_ptr(),
@@ -239,9 +239,22 @@ TEST_CASE(
 
 TEST_CASE("The RMS norm's gradients are those of more rows than there are partial sums") {
   const at::ScalarType dtype = GENERATE(from_range(kDtypes));
-  const int64_t most = rms_norm_partials(std::numeric_limits<int64_t>::max());
-  CHECK(rms_norm_partials(most - 1) == most - 1);
-  for (const int64_t rows : {most - 1, most, most + 1, 2 * most + 5}) check_rms_norm(rows, 40, dtype);
+  constexpr int64_t kWide = 257, kNarrow = 40,
+                    kTogether = 8;  // rows of the latter that a block takes at once
+  const int64_t most = rms_norm_partials(std::numeric_limits<int64_t>::max() / 2, kWide);
+  CHECK(rms_norm_partials(most - 1, kWide) == most - 1);
+  CHECK(rms_norm_partials(kTogether * most - 1, kNarrow) == most);
+  CHECK(rms_norm_partials(kTogether * (most - 1), kNarrow) == most - 1);
+  for (const int64_t rows : {most - 1, most + 1}) check_rms_norm(rows, kWide, dtype);
+  check_rms_norm(kTogether * most + 1, kNarrow, dtype);
+}
+
+TEST_CASE(
+    "The RMS norm's gradients of narrow rows are those of float64, whatever of a warp and a block they "
+    "fill") {
+  const at::ScalarType dtype = GENERATE(from_range(kDtypes));
+  for (const int64_t width : {31, 32, 64, 127, 128, 129, 255, 256, 257}) check_rms_norm(37, width, dtype);
+  for (const int64_t rows : {1, 2, 7, 8, 9}) check_rms_norm(rows, 100, dtype);
 }
 
 TEST_CASE("The activations' kernels and their gradients' agree with float64") {
@@ -260,6 +273,7 @@ TEST_CASE("A kernel of elements reaches those beyond the largest grid") {
   check_swiglu(kGridOfElements + 300, dtype);
   check_rotate({1, 2, kGridOfElements / 8, 4}, dtype, 1);
   check_rotate({3, 2, kGridOfElements / 16, 4}, dtype, -1);
+  check_rotate({2, 5000, 1, 2}, dtype, 1);  // a block takes a token
 }
 
 TEST_CASE("The rotation's kernel agrees with float64, in each batch from its first place on") {
@@ -267,7 +281,8 @@ TEST_CASE("The rotation's kernel agrees with float64, in each batch from its fir
   const float sign = GENERATE(1.0f, -1.0f);
   for (const Rotation& shape :
        {Rotation{1, 1, 1, 1, 0}, Rotation{1, 1, 1, 1, 4}, Rotation{2, 3, 2, 4, 0}, Rotation{5, 2, 3, 33, 1},
-        Rotation{2, 7, 1, 64, 0}, Rotation{1, 40, 4, 16, 24}})
+        Rotation{2, 7, 1, 64, 0}, Rotation{1, 40, 4, 16, 24}, Rotation{2, 3, 5, 300, 0},
+        Rotation{3, 2, 9, 48, 1}})
     check_rotate(shape, dtype, sign);
 }
 

@@ -51,12 +51,19 @@ struct Maximum {
   __device__ static float join(float a, float b) { return fmaxf(a, b); }
 };
 
-// The reduction over a block of whole warps, the same number in all its threads. `shared` holds a float per warp.
+// The reduction over a warp, the same number in all its threads.
 template <typename Reduction>
-__device__ inline float over_block(float value, float* shared) {
+__device__ inline float over_warp(float value) {
   for (int step = kWarp / 2; step > 0; step /= 2) {
     value = Reduction::join(value, __shfl_xor_sync(0xffffffffu, value, step));
   }
+  return value;
+}
+
+// The reduction over a block of whole warps, the same number in all its threads. `shared` holds a float per warp.
+template <typename Reduction>
+__device__ inline float over_block(float value, float* shared) {
+  value = over_warp<Reduction>(value);
   const int warp = static_cast<int>(threadIdx.x) / kWarp, warps = static_cast<int>(blockDim.x) / kWarp;
   __syncthreads();  // the last reduction may still be read
   if (threadIdx.x % kWarp == 0) shared[warp] = value;

@@ -54,19 +54,28 @@ __global__ void swiglu_backward_kernel(const T* grad, const T* gate, const T* up
   });
 }
 
-// An element of the index is a pair: i of one half and i of the other.
+// A block takes tokens a grid apart. A thread reads an angle of the token once and turns that pair of each head that is its own: no
+// division but one a token.
 template <typename T>
 __global__ void rotate_kernel(const T* x, const float* cos, const float* sin, T* out, RotaryShape shape,
                               float sign) {
-  for_each_element(shape.tokens * shape.heads * shape.half, [=](int64_t pair) {
-    const int64_t i = pair % shape.half, vector = pair / shape.half;
-    const int64_t angle = vector / shape.heads % shape.length * shape.half + i;
-    const int64_t first = vector * 2 * shape.half + i, second = first + shape.half;
-    const float c = to_float(from_float<T>(cos[angle])), s = sign * to_float(from_float<T>(sin[angle]));
-    const float a = to_float(x[first]), b = to_float(x[second]);
-    out[first] = from_float<T>(a * c - b * s);
-    out[second] = from_float<T>(b * c + a * s);
-  });
+  const int half = static_cast<int>(shape.half), threads = static_cast<int>(blockDim.x);
+  const int lanes = half < threads ? half : threads, together = threads / lanes;
+  const int lane = static_cast<int>(threadIdx.x) % lanes, first_head = static_cast<int>(threadIdx.x) / lanes;
+  if (first_head >= together) return;
+  for (int64_t token = blockIdx.x; token < shape.tokens; token += gridDim.x) {
+    const int64_t angles = token % shape.length * half;
+    for (int i = lane; i < half; i += lanes) {
+      const float c = to_float(from_float<T>(cos[angles + i]));
+      const float s = sign * to_float(from_float<T>(sin[angles + i]));
+      for (int64_t head = first_head; head < shape.heads; head += together) {
+        const int64_t first = (token * shape.heads + head) * 2 * half + i, second = first + half;
+        const float a = to_float(x[first]), b = to_float(x[second]);
+        out[first] = from_float<T>(a * c - b * s);
+        out[second] = from_float<T>(b * c + a * s);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -110,7 +119,7 @@ void rotate(Dtype dtype, const void* x, const float* cos, const float* sin, void
             const RotaryShape& shape, float sign, cudaStream_t stream) {
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
-    const int64_t blocks = elementwise_blocks(shape.tokens * shape.heads * shape.half);
+    const int64_t blocks = std::min(shape.tokens, kElementwiseBlocks);
     launch(rotate_kernel<T>, blocks, kElementwiseThreads, stream, static_cast<const T*>(x), cos, sin,
            static_cast<T*>(out), shape, sign);
   });

@@ -18,8 +18,8 @@ void rms_norm(Dtype dtype, const void* x, const void* weight, void* out, float* 
               int64_t width, float eps, cudaStream_t stream);
 
 // How many partial sums of the weight's gradient rms_norm_backward writes.
-int64_t rms_norm_partials(int64_t rows);
-// grad_weight [rms_norm_partials(rows), width]: their sum over the first dimension is the gradient.
+int64_t rms_norm_partials(int64_t rows, int64_t width);
+// grad_weight [rms_norm_partials(rows, width), width]: their sum over the first dimension is the gradient.
 void rms_norm_backward(Dtype dtype, const void* grad, const void* x, const void* weight, const float* rstd,
                        void* grad_x, float* grad_weight, int64_t rows, int64_t width, cudaStream_t stream);
 

@@ -53,7 +53,7 @@ Pair rms_norm_backward_operator(const at::Tensor& grad, const at::Tensor& x, con
                                 const at::Tensor& rstd) {
   const int64_t width = x.size(-1), rows = rstd.numel();
   at::Tensor grad_x = at::empty_like(x);
-  const at::Tensor partial = at::empty({rms_norm_partials(rows), width}, rstd.options());
+  const at::Tensor partial = at::empty({rms_norm_partials(rows, width), width}, rstd.options());
   const Launch launch(x);
   rms_norm_backward(dtype_of(x), grad.const_data_ptr(), x.const_data_ptr(), weight.const_data_ptr(),
                     rstd.const_data_ptr<float>(), grad_x.data_ptr(), partial.data_ptr<float>(), rows, width,

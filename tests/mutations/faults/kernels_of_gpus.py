@@ -5,6 +5,7 @@ NORM = "lib/hftrain/cuda/norm_kernels.cu"
 LOSS = "lib/hftrain/cuda/cross_entropy_kernels.cu"
 NORM_FILLS = "cuda: The RMS norm's kernels and its gradients' agree with float64 for rows that fill blocks in every way"
 NORM_ROWS = "cuda: The RMS norm's gradients are those of more rows than there are partial sums"
+NORM_NARROW = "cuda: The RMS norm's gradients of narrow rows are those of float64, whatever of a warp and a block they fill"
 ACTIVATIONS = "cuda: The activations' kernels and their gradients' agree with float64"
 BEYOND = "cuda: A kernel of elements reaches those beyond the largest grid"
 ROTATION = "cuda: The rotation's kernel agrees with float64, in each batch from its first place on"
@@ -48,21 +49,40 @@ fault("a launch of too many blocks is one of their number modulo 2^32", DEVICE, 
 
 fault("the threads of a grid go on by blocks, not by grids", ELEMENTS,
       "static_cast<int64_t>(gridDim.x) * blockDim.x;", "static_cast<int64_t>(blockDim.x);",
-      tests=[ACTIVATIONS, ROTATION], says=said(r"meets what another thread writes"))
+      tests=[ACTIVATIONS], says=said(r"meets what another thread writes"))
 
 fault("elements beyond the largest grid are left out", ELEMENTS, "i < n; i += step)", "i < n; i += step * n)",
       tests=[BEYOND], says=r"isfinite")
 
 fault("a batch's first token turns as the one behind the last of the batch before", ELEMENTS,
-      "vector / shape.heads % shape.length * shape.half", "vector / shape.heads * shape.half",
+      "token % shape.length * half", "token * half",
       tests=[ROTATION], says=said(r"reads outside of its memory|max\(\)\.item<double>\(\) <= 1"))
 
 fault("the rotation's way back turns the same way", ELEMENTS, "s = sign * to_float", "s = sign * sign * to_float",
       tests=[ROTATION], says=WRONG_NUMBERS)
 
 fault("the rotation's angles are not rounded to the dtype as the composition's are", ELEMENTS,
-      "c = to_float(from_float<T>(cos[angle]))", "c = cos[angle]",
+      "c = to_float(from_float<T>(cos[angles + i]))", "c = cos[angles + i]",
       tests=[ROTATION], says=WRONG_NUMBERS)
+
+fault("tokens beyond the largest grid are not turned", ELEMENTS, "token += gridDim.x", "token += shape.tokens",
+      tests=[BEYOND], says=r"isfinite")
+
+fault("a block turns no head but those that its threads begin with", ELEMENTS, "head += together", "head += shape.heads",
+      tests=[ROTATION], says=r"isfinite")
+
+fault("pairs behind the threads of a block are not turned", ELEMENTS, "i += lanes", "i += half",
+      tests=[ROTATION], says=r"isfinite")
+
+fault("narrow rows beyond the warps of the grid are left out", NORM, "row += step", "row += rows",
+      tests=[NORM_ROWS], says=r"isfinite")
+
+fault("sums of narrow rows are read before all warps have written theirs", NORM,
+      "shared[(warp * kOwned + k) * kWarp + lane] = sums[k];\n  __syncthreads();\n", "shared[(warp * kOwned + k) * kWarp + lane] = sums[k];\n",
+      tests=[NORM_NARROW], says=said(r"reads shared memory that was not written|meets what another thread writes"))
+
+fault("narrow rows leave out the columns behind a warp's first", NORM, "sums[k] += slopes[k]", "if (k == 0) sums[k] += slopes[k]",
+      tests=[NORM_NARROW], says=WRONG_NUMBERS)
 
 fault("the norm's partial sums begin with what memory held", NORM,
       "  for (int64_t i = threadIdx.x; i < width; i += blockDim.x) sums[i] = 0;\n", "",
