@@ -263,6 +263,16 @@ TEST_CASE("The relative bias of a bucket is that head's number in the table") {
   CHECK(bias[0][2][1][5].item<float>() == table[buckets[1][5].item<int64_t>()][2].item<float>());
 }
 
+TEST_CASE("Buckets that are asked for again are not computed again, and others get no part of them") {
+  const RelativePositions other{16, 128, true};
+  const at::Tensor first = relative_buckets(4, 6, {}, at::kCPU),
+                   second = relative_buckets(4, 6, other, at::kCPU);
+  CHECK(first.is_same(relative_buckets(4, 6, {}, at::kCPU)));
+  CHECK(second.is_same(relative_buckets(4, 6, other, at::kCPU)));
+  CHECK_FALSE(first.equal(second));
+  CHECK(relative_buckets(4, 6, {}, at::kCPU, 2).equal(relative_buckets(6, 6, {}, at::kCPU).narrow(0, 2, 4)));
+}
+
 TEST_CASE("The pooler is tanh of a linear layer of the first token, or another activation") {
   const at::Tensor hidden = drawn({2, 3, 4}, 1), weight = drawn({5, 4}, 2), bias = drawn({5}, 3);
   const at::Tensor first = at::linear(hidden.select(1, 0), weight, bias);

@@ -5,8 +5,10 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/tensor.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "hftrain/nn/attention.h"
+#include "hftrain/nn/masked_bias.h"
 #include "support/catch.h"
 
 namespace hftrain::nn {
@@ -56,6 +58,30 @@ TEST_CASE(
       mask.shared = std::make_shared<SharedMasks>();
       CHECK(at::allclose(attention(query, key, value, mask, options), own));
       CHECK(at::allclose(attention(query, key, value, mask, options), own));
+    }
+  }
+}
+
+TEST_CASE("a bias with the mask in it attends, and learns, as the bias beside the mask") {
+  const auto leaf = [](at::IntArrayRef sizes) { return at::rand(sizes).requires_grad_(true); };
+  const at::Tensor query = leaf({3, 5, 4, 8}), key = leaf({3, 5, 4, 8}), value = leaf({3, 5, 4, 8});
+  const at::Tensor bias = at::rand({5, 5, 4}).permute({2, 0, 1}).unsqueeze(0).detach().requires_grad_(true);
+  const std::vector<at::Tensor> leaves = {query, key, value, bias};
+  const at::Tensor weights = at::rand({3, 5, 32});
+  const auto learnt = [&](const AttentionMask& mask) {
+    const at::Tensor out = attention(query, key, value, mask, {.scale = 0.3});
+    std::vector<at::Tensor> all = torch::autograd::grad({(out * weights).sum()}, leaves);
+    all.push_back(out.detach());
+    return all;
+  };
+  for (const bool causal : {false, true}) {
+    for (const at::Tensor& padding : {at::Tensor(), padding_of_three()}) {
+      const at::Tensor masked = masked_bias(bias, padding, causal, at::kFloat);
+      CHECK(masked.stride(-1) == 1);
+      for (int64_t i = 0; i < 3; ++i) CHECK((masked.size(i) == 1 || masked.stride(i) % 8 == 0));
+      const auto beside = learnt({.causal = causal, .padding = padding, .bias = bias, .bias_learns = true});
+      const auto within = learnt({.bias = masked, .bias_learns = true});
+      for (size_t i = 0; i < beside.size(); ++i) CHECK(at::allclose(within[i], beside[i], 1e-5, 1e-6));
     }
   }
 }

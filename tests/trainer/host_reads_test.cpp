@@ -86,11 +86,17 @@ void check_on_shapes(const GoldenFile& golden, Head head, const Batch& batch) {
   CHECK(run_on_shapes(golden, head, batch, /*train=*/false).loss.is_meta());
 }
 
-// How often the places of a mask are laid out for the scores of several heads.
-int masks_made(const GoldenFile& golden, Head head, const Batch& batch) {
+// Of a pass, when what is kept for all of them has been made.
+int calls_of(const char* name, const GoldenFile& golden, Head head, const Batch& batch) {
+  run_on_shapes(golden, head, batch, /*train=*/true);
   const testing::CalledOperators called;
   run_on_shapes(golden, head, batch, /*train=*/true);
-  return called.count("aten::unsqueeze");
+  return testing::CalledOperators::count(name);
+}
+
+// How often the places of a mask are laid out for the scores of several heads.
+int masks_made(const GoldenFile& golden, Head head, const Batch& batch) {
+  return calls_of("aten::unsqueeze", golden, head, batch);
 }
 
 }  // namespace
@@ -143,6 +149,22 @@ TEST_CASE("a mask that the host sees to hide nothing is no mask of a device's at
     batch.decoder_attention_mask.select(1, 0).zero_();
     CHECK(masks_made(golden, head, batch) > without);
   }
+}
+
+TEST_CASE("the blocks of a stack share one bias on a device, with what the mask hides in it") {
+  const GoldenFile tokens("heads/t5_tokens"), texts("heads/t5_texts");
+  Batch batch = testing::golden_batch(tokens);
+  batch.attention_mask = at::ones(batch.input_ids.sizes(), at::kLong);
+  const int of_all = calls_of("aten::where", tokens, Head::kTokenClassification, batch);
+  batch.attention_mask.select(1, -1).zero_();
+  // One, which calls itself with the number as a tensor.
+  CHECK(calls_of("aten::where", tokens, Head::kTokenClassification, batch) == of_all + 2);
+  Batch written = testing::golden_batch(texts);
+  written.attention_mask = written.decoder_attention_mask = at::Tensor();
+  const int ordered = calls_of("aten::where", texts, Head::kSeq2SeqLm, written);
+  written.decoder_attention_mask = at::ones(written.labels.sizes(), at::kLong);
+  written.decoder_attention_mask.select(1, -1).zero_();
+  CHECK(calls_of("aten::where", texts, Head::kSeq2SeqLm, written) == ordered);
 }
 
 TEST_CASE("a tensor without numbers cannot be read") {

@@ -7,6 +7,7 @@
 #include "hftrain/nn/attention.h"
 #include "hftrain/nn/dropout.h"
 #include "hftrain/nn/linear.h"
+#include "hftrain/nn/masked_bias.h"
 #include "hftrain/nn/norm.h"
 #include "hftrain/nn/relative_position.h"
 
@@ -54,14 +55,22 @@ at::Tensor T5Model::add(const at::Tensor& residual, const at::Tensor& x, const n
   return kept_finite(nn::add_dropout(residual, nn::linear(x, weight, {}, products()), dropout()));
 }
 
+// A CPU's layers mask the scores themselves, as they always did: the same bits.
+bool T5Model::shares_mask(const at::Tensor& x) const {
+  return !x.is_cpu() && cache() == nullptr;
+}
+
 at::Tensor T5Model::attend_itself(Stack stack, int64_t layer, nn::Parameters p, const BlockInputs& in,
                                   const at::Tensor& bias) const {
   const std::vector<at::Tensor> projected =
       nn::linear_many(norm(in.x, p[4]), {p[0], p[1], p[2]}, {}, options().kernels.rest, products());
   const nn::AttentionOptions options = attention_options(1, config_.dropout_rate);
   const at::Tensor query = heads(projected[0]), key = heads(projected[1]), value = heads(projected[2]);
-  const nn::AttentionMask mask{
-      .causal = stack == Stack::kDecoder, .padding = in.padding, .bias = bias, .bias_learns = training()};
+  nn::AttentionMask mask{.bias = bias, .bias_learns = training()};
+  if (!shares_mask(in.x)) {
+    mask.causal = stack == Stack::kDecoder;
+    mask.padding = in.padding;
+  }
   if (stack == Stack::kEncoder) return add(in.x, nn::attention(query, key, value, mask, options), p[3]);
   return add(in.x, attend_back(layer, query, key, value, mask, options), p[3]);
 }
@@ -104,6 +113,8 @@ BlockOutputs T5Model::block(Stack stack, int64_t layer, nn::Parameters parameter
     const int64_t length = in.x.size(1), before = stack == Stack::kDecoder ? past() : 0;
     bias = nn::relative_bias(p[kPositionTable],
                              nn::relative_buckets(length, before + length, positions, in.x.device(), before));
+    if (shares_mask(in.x))
+      bias = nn::masked_bias(bias, in.padding, stack == Stack::kDecoder, in.x.scalar_type());
     p.erase(p.begin() + kPositionTable);
   }
   constexpr size_t kAttention = 5;  // parameters: query, key, value, output, norm

@@ -23,6 +23,8 @@ class T5Model final : public EncoderDecoderModel {
  private:
   // [B, T, h·d] → [B, T, h, d]
   at::Tensor heads(const at::Tensor& projected) const;
+  // Whether the first block of a stack writes into the bias, which the others get from it, what is hidden from all of them.
+  bool shares_mask(const at::Tensor& x) const;
   // x, plus the attention of norm(x) to itself; `p`: query, key, value, output and norm.
   at::Tensor attend_itself(Stack stack, int64_t layer, nn::Parameters p, const BlockInputs& in,
                            const at::Tensor& bias) const;

@@ -21,6 +21,7 @@
 #include "hftrain/nn/attention_by_blocks.h"
 #include "hftrain/nn/cpu/step_attention.h"
 #include "hftrain/nn/device_attention.h"
+#include "hftrain/nn/masked_bias.h"
 #include "hftrain/nn/order_mask.h"
 #include "hftrain/nn/product.h"
 #include "hftrain/nn/widened.h"
@@ -38,19 +39,6 @@ at::Tensor visible_keys(const at::Tensor& padding) {
   const at::Tensor visible = padding.to(at::kBool);
   if (visible.is_cpu() && visible.all().item<bool>()) return {};
   return visible.unsqueeze(1).unsqueeze(1);
-}
-
-double least_number(at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kHalf:
-      return static_cast<double>(std::numeric_limits<at::Half>::lowest());
-    case at::kBFloat16:
-      return static_cast<double>(std::numeric_limits<at::BFloat16>::lowest());
-    case at::kDouble:
-      return std::numeric_limits<double>::lowest();
-    default:
-      return static_cast<double>(std::numeric_limits<float>::lowest());
-  }
 }
 
 // Heads before places.

@@ -1,6 +1,7 @@
 #include "hftrain/nn/relative_position.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/log.h>
@@ -8,10 +9,22 @@
 
 #include <cmath>
 
+#include "hftrain/nn/kept_tensors.h"
+
 namespace hftrain::nn {
 
-at::Tensor relative_buckets(int64_t queries, int64_t keys, const RelativePositions& positions,
-                            at::Device device, int64_t past) {
+namespace {
+
+struct Distances {
+  int64_t queries = 0, keys = 0, past = 0;
+  RelativePositions positions;
+
+  bool operator==(const Distances&) const = default;
+};
+
+at::Tensor make_buckets(const Distances& of, at::Device device) {
+  const at::NoGradGuard no_grad;
+  const auto& [queries, keys, past, positions] = of;
   const auto options = at::TensorOptions(device).dtype(at::kLong);
   const at::Tensor offset =
       at::arange(keys, options).unsqueeze(0) - at::arange(past, past + queries, options).unsqueeze(1);
@@ -25,6 +38,18 @@ at::Tensor relative_buckets(int64_t queries, int64_t keys, const RelativePositio
       (log_distance.clamp_min(0) / range * static_cast<double>(buckets - exact)).to(at::kLong) + exact;
   const at::Tensor bucket = at::where(distance < exact, distance, far.clamp_max(buckets - 1));
   return positions.bidirectional ? bucket + (offset > 0).to(at::kLong) * buckets : bucket;
+}
+
+}  // namespace
+
+at::Tensor relative_buckets(int64_t queries, int64_t keys, const RelativePositions& positions,
+                            at::Device device, int64_t past) {
+  const Distances of{queries, keys, past, positions};
+  // A text that is being written asks for another row at each step, and never again for that.
+  if (past > 0) return make_buckets(of, device);
+  static KeptTensors<Distances>* const buckets =
+      new KeptTensors<Distances>;  // outlives whatever is destroyed at exit
+  return buckets->get(of, device, [&] { return make_buckets(of, device); });
 }
 
 at::Tensor relative_bias(const at::Tensor& table, const at::Tensor& buckets) {

@@ -61,3 +61,21 @@ fault("the rows behind a vocabulary are in no plan", "lib/hftrain/plan/budget.cp
       "  if (columns == architecture.outputs()) return 0;\n", "  if (columns >= architecture.outputs()) return 0;\n",
       tests=["plan: a vocabulary that products of a GPU are slow with counts as the next they are quick with, and its copy"],
       says=r"50304")
+
+fault("every block of a stack masks a bias of its own on a device", "lib/hftrain/models/t5_model.cpp",
+      "  return !x.is_cpu() && cache() == nullptr;", "  return !x.is_cpu() && cache() == nullptr && false;",
+      tests=["trainer: the blocks of a stack share one bias on a device, with what the mask hides in it"],
+      says=r"of_all \+ 2")
+
+MASKED_BIAS = "nn: a bias with the mask in it attends, and learns, as the bias beside the mask"
+fault("a shared bias hides no padding", "lib/hftrain/nn/masked_bias.cpp", "  if (padding.defined()) seen =", "  if (padding.defined() && !causal) seen =",
+      tests=[MASKED_BIAS], says=r"allclose")
+
+fault("a shared bias shows a query what comes behind it", "lib/hftrain/nn/masked_bias.cpp", "  if (!causal) return seen;", "  if (!causal || seen.defined()) return seen;",
+      tests=[MASKED_BIAS], says=r"allclose")
+
+fault("rows of a shared bias begin where LibTorch copies them", "lib/hftrain/nn/masked_bias.cpp", "return over == 0 ? sum :", "return over >= 0 ? sum :",
+      tests=[MASKED_BIAS], says=r"% 8 == 0")
+
+fault("buckets of distances are computed at every pass", "lib/hftrain/nn/relative_position.cpp", "  if (past > 0) return make_buckets", "  if (past >= 0) return make_buckets",
+      tests=["nn: Buckets that are asked for again are not computed again, and others get no part of them"], says=r"is_same")
