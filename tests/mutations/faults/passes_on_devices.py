@@ -27,7 +27,7 @@ fault("a device makes the product of each chunk beside the sum", "lib/hftrain/nn
       tests=["nn: A device adds the products of further chunks where their sum is"],
       says=r"where_the_sum_is")
 
-fault("the plan of a GPU counts a product beside the sum of the last matrix's gradient", "lib/hftrain/plan/budget.cpp",
+fault("the plan of a GPU counts a product beside the sum of the last matrix's gradient", "lib/hftrain/plan/head_memory.cpp",
       "  return item + (wide ? kFullPrecision : 0);", "  return wide ? kFullPrecision + (chunks && on_gpu(plan.ranks) ? kFullPrecision : item) : item;",
       tests=["plan: the last matrix's gradient is summed in float32 on a GPU, and copied once"],
       says=r"65536")
@@ -57,7 +57,7 @@ fault("a GPU's kernel reads rows of logits that stand apart as if they did not",
       "static_cast<int64_t>(blockIdx.x) * stride;", "static_cast<int64_t>(blockIdx.x) * (stride * 0 + vocab);",
       tests=["cuda: Rows of logits may stand apart from one another, and what is between them stays"], says=r"same_bits")
 
-fault("the rows behind a vocabulary are in no plan", "lib/hftrain/plan/budget.cpp",
+fault("the rows behind a vocabulary are in no plan", "lib/hftrain/plan/head_memory.cpp",
       "  if (columns == architecture.outputs()) return 0;\n", "  if (columns >= architecture.outputs()) return 0;\n",
       tests=["plan: a vocabulary that products of a GPU are slow with counts as the next they are quick with, and its copy"],
       says=r"50304")
