@@ -243,6 +243,15 @@ TEST_CASE(
   CHECK_FALSE(find_prepared(fixture.request()));
   fs::remove(fixture.folder / "tokenizer/tokenizer_config.json");
   CHECK(find_prepared(fixture.request()));
+  // Tokens that another file names, or the class of the model there has.
+  for (const auto& [name, text] : {std::pair("special_tokens_map.json", R"({"eos_token": "."})"),
+                                   {"config.json", R"({"model_type": "t5"})"}}) {
+    INFO(name);
+    fixture.write(std::string("tokenizer/") + name, text);
+    CHECK_FALSE(find_prepared(fixture.request()));
+    fs::remove(fixture.folder / (std::string("tokenizer/") + name));
+    CHECK(find_prepared(fixture.request()));
+  }
   fixture.write("tokenizer/tokenizer.json", "{ }");
   CHECK_FALSE(find_prepared(fixture.request()));
   fixture.write("tokenizer/tokenizer.json", "{}");

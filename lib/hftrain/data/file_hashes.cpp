@@ -11,6 +11,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
 #include "hftrain/base/json.h"
+#include "hftrain/tokenizer/named_tokens.h"
 
 namespace hftrain::data {
 namespace {
@@ -45,6 +46,17 @@ std::optional<std::string> remembered(const std::string& memory, const Json& ide
   return std::nullopt;
 }
 
+// The special tokens of the folder that other files than the one hashed name, or that its class has by itself.
+Json tokens_from_elsewhere(const std::string& folder, const Json& hashed) {
+  const Json named = tokenizer::named_tokens(folder);
+  Json tokens = Json::object();
+  for (const char* role : tokenizer::kTokenRoles) {
+    const Json token = named.value(role, Json());
+    if (token != hashed.value(role, Json())) tokens[role] = token;
+  }
+  return tokens;
+}
+
 }  // namespace
 
 std::string FileHashes::hash(const std::string& path) const {
@@ -71,10 +83,15 @@ std::string FileHashes::hash(const std::string& path) const {
 
 Json key_of_tokenizer(const std::string& place, const FileHashes& hashes) {
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(place, ignored)) return Json::array({hashes.hash(place)});
-  Json key = Json::array({hashes.hash(place + "/tokenizer.json")});
-  const std::string companion = place + "/tokenizer_config.json";
-  if (path_exists(companion)) key.push_back(hashes.hash(companion));
+  const bool is_file = std::filesystem::is_regular_file(place, ignored);
+  const std::string folder = is_file ? (std::filesystem::path(place).parent_path() / ".").string() : place;
+  Json key = Json::array({hashes.hash(is_file ? place : place + "/tokenizer.json")});
+  const std::string companion = folder + "/tokenizer_config.json";
+  const bool counts = !is_file && path_exists(companion);
+  if (counts) key.push_back(hashes.hash(companion));
+  const Json tokens =
+      tokens_from_elsewhere(folder, counts ? tokenizer::settings_in(companion) : Json::object());
+  if (!tokens.empty()) key.push_back(tokens);
   return key;
 }
 

@@ -1,5 +1,9 @@
 # What the Trainer, accelerate and DeepSpeed mean by their words, where hftrain meant something else.
 
+fault("prepared rows are taken for those of other special tokens",
+      "lib/hftrain/data/file_hashes.cpp", "if (!tokens.empty()) key.push_back(tokens);", "if (tokens.is_null()) key.push_back(tokens);",
+      tests=["data: A second run finds the entry without a tokenizer; any change of what it was made from makes another"], says=r"special_tokens_map|find_prepared")
+
 fault("names of labels that are left over win over num_labels",
       "lib/hftrain/architectures/labels.cpp", "if (count && *count != static_cast<int64_t>(names.size()))", "if (count && *count < 0)",
       tests=["architectures: labels are counted by their names, and two unnamed ones are not written"], says=r"LABEL_2")
