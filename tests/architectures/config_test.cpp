@@ -448,7 +448,7 @@ TEST_CASE("every refusal of a config is told in four parts") {
   for (const char* config :
        {R"({"hidden_size": "x"})", R"({"hidden_dropout_prob": 1})", R"({"layer_norm_eps": 0})",
         R"({"num_hidden_layers": 0})", R"({"hidden_act": "mish"})", R"({"hidden_size": 30})",
-        R"({"is_decoder": true})", R"({"add_cross_attention": true})", R"({"pad_token_id": -1})",
+        R"({"is_decoder": true})", R"({"add_cross_attention": true})", R"({"pad_token_id": 30522})",
         R"({"id2label": {"1": "a"}})", R"({"num_labels": 0})", R"({"problem_type": "x"})"}) {
     Json keys = {{"model_type", "bert"}};
     keys.update(parse_json(config, "here"));

@@ -177,6 +177,10 @@ TEST_CASE("Attention by blocks has the same bits with any number of threads") {
   const int before = at::get_num_threads();
   at::set_num_threads(1);
   const Found alone = run_attention(s, dtype, false);
+  if (!alone.by_blocks) {
+    at::set_num_threads(before);
+    HFTRAIN_SKIP("this processor takes LibTorch's attention, whose sums follow the number of threads");
+  }
   at::set_num_threads(3);
   const Found together = run_attention(s, dtype, false);
   at::set_num_threads(before);

@@ -68,7 +68,7 @@ void note_version(const SavedRun& saved, const RunPlan& plan, std::vector<Diagno
                           "go on only where the model's configuration is known to be the same"));
 }
 
-// Up to transformers 4.57 a BERT's tokenizer gave them whatever its class.
+// Up to transformers 4.57 tokenizers gave them whatever their class.
 void note_types(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   const std::optional<bool> before = input.saved->token_types;
   const bool tells_apart = plan.model.config.value("type_vocab_size", Json(0)) > 1;

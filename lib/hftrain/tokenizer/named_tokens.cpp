@@ -103,9 +103,14 @@ Json settings_in(const std::string& path) {
       .hint("copy the file from where the tokenizer came from");
 }
 
-Json named_tokens(const std::string& folder) {
+Json named_in_files(const std::string& folder) {
   Json named = settings_in(folder + "/tokenizer_config.json");
   if (!named.contains("added_tokens_decoder")) named.update(settings_in(folder + "/special_tokens_map.json"));
+  return named;
+}
+
+Json named_tokens(const std::string& folder) {
+  Json named = named_in_files(folder);
   const std::string of_model = folder + "/config.json";
   const Json model = path_exists(of_model) ? read_json_file(of_model) : Json::object();
   std::string said = text_of(named, "tokenizer_class");

@@ -20,10 +20,12 @@ std::string class_that_opens(std::string named, const std::string& model_type);
 // no JSON object.
 Json settings_in(const std::string& path);
 
-// tokenizer_config.json of the folder; in the place of its keys those of special_tokens_map.json, which transformers reads where
-// the former has no added_tokens_decoder; and for each role of which neither says anything (null is a word: no token) the token that
-// the class has by itself. So are most folders written before 2020: of bert-base-uncased no file says which token is [MASK].
-// Errors as those of settings_in.
+// tokenizer_config.json of the folder, and in the place of its keys those of special_tokens_map.json, which transformers reads where
+// the former has no added_tokens_decoder. Errors as those of settings_in.
+Json named_in_files(const std::string& folder);
+
+// The same, with the token that the class has by itself for each role of which neither says anything (null is a word: no token). Most
+// folders written before 2020 need it: of bert-base-uncased no file says which token is [MASK].
 Json named_tokens(const std::string& folder);
 
 }  // namespace hftrain::tokenizer

@@ -128,7 +128,7 @@ std::vector<std::string> tokens_named(const Json& settings) {
 
 void say_missing_tokens(const Tokenizer& tokenizer, std::vector<std::string>& said) {
   std::vector<std::string> missing;
-  for (const std::string& token : tokens_named(named_tokens(tokenizer.folder()))) {
+  for (const std::string& token : tokens_named(named_in_files(tokenizer.folder()))) {
     if (!token.empty() && !tokenizer.token_to_id(token) && std::ranges::count(missing, token) == 0)
       missing.push_back(token);
   }
