@@ -15,7 +15,7 @@ FIRST = "to the first update"
 
 def peers(trial, options):
     """tokens a second of GPT-2 124M by turns with the Trainer, eager and compiled; the goals are 1.7 and 1.05"""
-    if has(trial, "the Trainer", "accelerate", "transformers"):
+    if has(trial, "the Trainer", "transformers", "accelerate"):
         sides = {"the Trainer": []}
         if compiles(trial, "the Trainer, compiled"):
             sides["the Trainer, compiled"] = ["torch_compile=true"]
@@ -24,13 +24,13 @@ def peers(trial, options):
 
 def peers_without_dropout(trial, options):
     """the same without dropout, where both sides take the same kernels of attention"""
-    if has(trial, "the Trainer", "accelerate", "transformers"):
+    if has(trial, "the Trainer", "transformers", "accelerate"):
         turns(trial, gpt2_without_dropout(trial), {"the Trainer": []})
 
 
 def peers_of_llama(trial, options):
     """the same of a Llama of 1B, compiled beside Liger's kernels, which know no GPT-2; the goals are 1.25 and 1.0"""
-    if not has(trial, "the Trainer", "accelerate", "transformers"):
+    if not has(trial, "the Trainer", "transformers", "accelerate"):
         return
     sides, both = {"the Trainer": []}, "the Trainer, compiled, with Liger"
     if compiles(trial, both) and has(trial, both, "liger_kernel", "triton"):
