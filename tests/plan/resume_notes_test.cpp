@@ -118,6 +118,21 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a task that leaves types of tokens out says nothing of them to a run that goes on") {
+  Case run({"--task", "mlm", "--max_seq_length", "32"});
+  run.model.architecture =
+      architectures::Architecture::from_scratch("bert", "", architectures::Head::kMaskedLm);
+  run.model.special_tokens = SpecialTokens{.bos = 1, .eos = 1, .pad = 2, .mask = 3};
+  run.model.tokenizer_names_types = true;
+  run.data.train->columns = {"input_ids", "labels"};
+  ResolveInput input = run.input();
+  input.saved = SavedRun{.token_types = false};
+  const RunPlan plan = resolve(input);
+  CHECK_FALSE(plan.data.padding.columns.empty());
+  for (const Diagnostic& note : plan_notes(input, plan))
+    CHECK_FALSE(contains(note.render(), "types of tokens"));
+}
+
 TEST_CASE(
     "a run goes on with another schedule where both are functions of the step, and is refused otherwise") {
   const auto outcome = [](const std::string& now, const std::string& before, const char* program = nullptr) {

@@ -68,17 +68,17 @@ void note_version(const SavedRun& saved, const RunPlan& plan, std::vector<Diagno
                           "go on only where the model's configuration is known to be the same"));
 }
 
-// Up to transformers 4.57 tokenizers gave them whatever their class.
+// Up to transformers 4.57 tokenizers gave them whatever their class. Some tasks leave them out in any case.
 void note_types(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
-  const std::optional<bool> before = input.saved->token_types;
-  const bool tells_apart = plan.model.config.value("type_vocab_size", Json(0)) > 1;
-  if (!before || !tells_apart || *before == input.model.tokenizer_names_types ||
-      plan.data.padding.columns.empty())
-    return;
+  if (!input.saved->token_types || plan.data.padding.columns.empty()) return;
+  DataPlan anew;
+  anew.padding = task_row(input.parsed).padding(task_input(input.parsed, input.model), input.data.of_task);
+  const bool given = plan.data.gives_token_types();
+  if (given == anew.gives_token_types()) return;
   notes.push_back(
-      note(std::string("the run goes on ") + (*before ? "with" : "without") +
+      note(std::string("the run goes on ") + (given ? "with" : "without") +
                " types of tokens, as its checkpoint was trained",
-           std::string("a new run would begin ") + (*before ? "without" : "with") +
+           std::string("a new run would begin ") + (given ? "without" : "with") +
                " them: tokenizer_config.json decides, and before transformers 5 (--hf_compat) every "
                "tokenizer gave them unless that said otherwise"));
 }
