@@ -166,11 +166,6 @@ std::optional<Head> Architecture::head_of(const Json& config) {
   return std::nullopt;
 }
 
-bool Architecture::tokenizer_gives_types(const std::string& model_type) {
-  const ConfigSchema* schema = find_schema(model_type);
-  return schema != nullptr && schema->tokenizer_gives_types;
-}
-
 bool Architecture::has_head(const std::string& model_type, Head head) {
   const ConfigSchema* schema = find_schema(model_type);
   return schema != nullptr && schema->find(head) != nullptr;

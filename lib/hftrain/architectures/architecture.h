@@ -166,8 +166,6 @@ class Architecture {
   virtual std::optional<int64_t> decoder_start_token_id() const { return std::nullopt; }
   // Whether the example scripts have the family's tokenizers put a space before each word of a list.
   virtual bool spaces_words() const { return false; }
-  // Whether the tokenizer class of the family gives types of tokens; false for a family that is not known.
-  static bool tokenizer_gives_types(const std::string& model_type);
   // Of a family whose tokenizer transformers 5.17 makes anew, whatever tokenizer_class says: BPE with the entries of tokenizer.json,
   // over bytes of texts in form NFC that this regular expression splits. Empty: tokenizer.json says how.
   virtual std::string tokenizer_pattern() const { return {}; }

@@ -70,7 +70,6 @@ const ConfigSchema& bert_schema() {
                                            .keys = kBertKeys,
                                            .aliases = {},
                                            .old_keys = {},
-                                           .tokenizer_gives_types = true,
                                            .adapter_targets = "query,value"};
   return kSchema;
 }

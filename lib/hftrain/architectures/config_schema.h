@@ -36,7 +36,6 @@ struct ConfigSchema {
   std::span<const ConfigKey> old_keys;
   bool has_rope = false;
   bool spaces_words = false;           // Architecture::spaces_words
-  bool tokenizer_gives_types = false;  // Architecture::tokenizer_gives_types
   const char* tokenizer_pattern = "";  // Architecture::tokenizer_pattern
   int64_t default_labels = kUnnamedLabels;
   const char* adapter_targets =

@@ -7,6 +7,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/tokenizer/named_tokens.h"
+#include "hftrain/tokenizer/tokenizer_classes.h"
 
 namespace hftrain::chat {
 namespace {
@@ -62,17 +63,6 @@ void add_from_settings(const Json& settings, const std::string& origin, Template
   }
 }
 
-// A special token is a text, or an object with its text as content.
-std::optional<std::string> token_text(const Json& settings, const std::string& name) {
-  const auto held = settings.find(name);
-  if (held == settings.end()) return std::nullopt;
-  if (held->is_string()) return held->get<std::string>();
-  if (held->is_object() && held->contains("content") && (*held)["content"].is_string()) {
-    return (*held)["content"].get<std::string>();
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 TemplateFolder read_template_folder(const std::string& folder) {
@@ -87,7 +77,7 @@ TemplateFolder read_template_folder(const std::string& folder) {
   }
   const Json tokens = tokenizer::named_tokens(folder);
   for (const char* name : tokenizer::kTokenRoles) {
-    if (auto text = token_text(tokens, name))
+    if (auto text = tokenizer::token_text(tokens.value(name, Json())))
       found.special_tokens.emplace_back(name, Value::text(std::move(*text)));
   }
   return found;

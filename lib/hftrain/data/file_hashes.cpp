@@ -12,6 +12,7 @@
 #include "hftrain/base/hash.h"
 #include "hftrain/base/json.h"
 #include "hftrain/tokenizer/named_tokens.h"
+#include "hftrain/tokenizer/tokenizer_classes.h"
 
 namespace hftrain::data {
 namespace {

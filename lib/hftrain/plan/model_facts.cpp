@@ -20,6 +20,7 @@
 #include "hftrain/plan/stored_ties.h"
 #include "hftrain/plan/tokenizer_pattern.h"
 #include "hftrain/storage/model_folder.h"
+#include "hftrain/tokenizer/named_tokens.h"
 #include "hftrain/tokenizer/tokenizer_classes.h"
 #include "hftrain/tokenizer/tokenizer_file.h"
 
@@ -229,19 +230,12 @@ Json object_in(const std::string& path) {
   return found.is_object() ? found : Json::object();
 }
 
-// Whether the tokenizer gives types of tokens: model_input_names says so, or the class, that of the folder's model where none is
-// named.
+// Whether the tokenizer gives types of tokens: model_input_names says so, or the class that opens the folder.
 bool names_types(const std::string& folder, const Json& config, ReleaseHabits habits) {
   const Json inputs = config.value("model_input_names", Json());
   if (inputs.is_array()) return std::ranges::count(inputs, Json("token_type_ids")) > 0;
   if (habits.gives_types_with_every_tokenizer()) return true;
-  const Json model = object_in(folder + "/config.json");
-  for (const Json* named : {&config, &model}) {
-    const Json name = named->value("tokenizer_class", Json());
-    if (name.is_string()) return tokenizer::class_gives_types(name.get<std::string>());
-  }
-  const Json type = model.value("model_type", Json());
-  return type.is_string() && Architecture::tokenizer_gives_types(type.get<std::string>());
+  return tokenizer::class_gives_types(tokenizer::class_of_folder(folder));
 }
 
 void load_tokenizer_config(ReleaseHabits habits, ModelFacts& facts) {

@@ -1,20 +1,16 @@
 // The special tokens of a tokenizer's folder, as AutoTokenizer of transformers 5.17 puts them together
-// (tokenization_utils_base.py, _from_pretrained; models/auto/tokenization_auto.py).
+// (tokenization_utils_base.py, _from_pretrained).
 #pragma once
 
-#include <array>
+#include <optional>
 #include <string>
 
 #include "hftrain/base/json.h"
 
 namespace hftrain::tokenizer {
 
-inline constexpr std::array<const char*, 7> kTokenRoles = {"bos_token", "eos_token", "unk_token", "sep_token",
-                                                           "pad_token", "cls_token", "mask_token"};
-
-// The class of transformers, without "Fast", that opens a folder whose files name `named` (empty: none) for a model of that type
-// (empty: no config.json lies there); "TokenizersBackend" for one that adds nothing to what the files say.
-std::string class_that_opens(std::string named, const std::string& model_type);
+// A special token is written as text, or as an object with its flags. Nothing for anything else, as null.
+std::optional<std::string> token_text(const Json& token);
 
 // One file of a tokenizer's folder that holds settings; empty where none is there. Errors (exit code 4) where it cannot be read, or holds
 // no JSON object.
@@ -24,7 +20,10 @@ Json settings_in(const std::string& path);
 // the former has no added_tokens_decoder. Errors as those of settings_in.
 Json named_in_files(const std::string& folder);
 
-// The same, with the token that the class has by itself for each role of which neither says anything (null is a word: no token). Most
+// The class that AutoTokenizer opens the folder with, as tokenizer_classes.h has it. Errors as those of settings_in.
+std::string class_of_folder(const std::string& folder);
+
+// named_in_files() with the token that the class has by itself for each role of which neither says anything (null is a word: no token). Most
 // folders written before 2020 need it: of bert-base-uncased no file says which token is [MASK].
 Json named_tokens(const std::string& folder);
 

@@ -97,16 +97,6 @@ PipelineParts read_parts(const JsonPart& root) {
   return parts;
 }
 
-// A special token is written as text, or as an object with its flags.
-void read_special_token(const Json& config, const char* key, std::optional<std::string>& token) {
-  if (!config.contains(key)) return;
-  const Json& value = config.at(key);
-  if (value.is_string()) token = value.get<std::string>();
-  if (value.is_object() && value.contains("content") && value.at("content").is_string()) {
-    token = value.at("content").get<std::string>();
-  }
-}
-
 // Special tokens without a role: additional_special_tokens, or extra_special_tokens in newer files.
 void read_further_tokens(const Json& config, std::vector<std::string>& tokens) {
   for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
@@ -114,9 +104,7 @@ void read_further_tokens(const Json& config, std::vector<std::string>& tokens) {
     const Json& list = config.at(key);
     if (!list.is_array() && !list.is_object()) continue;
     for (const Json& item : list) {
-      std::optional<std::string> token;
-      read_special_token(Json{{key, item}}, key, token);
-      if (token) tokens.push_back(*token);
+      if (auto token = token_text(item)) tokens.push_back(*std::move(token));
     }
   }
 }
@@ -152,13 +140,14 @@ bool says_left(const Json& config, const char* key) {
 
 void read_settings(TokenizerSettings& settings) {
   const Json config = named_tokens(settings.folder);
-  read_special_token(config, "bos_token", settings.bos_token);
-  read_special_token(config, "eos_token", settings.eos_token);
-  read_special_token(config, "pad_token", settings.pad_token);
-  read_special_token(config, "unk_token", settings.unk_token);
-  read_special_token(config, "cls_token", settings.cls_token);
-  read_special_token(config, "sep_token", settings.sep_token);
-  read_special_token(config, "mask_token", settings.mask_token);
+  const auto of = [&](const char* role) { return token_text(config.value(role, Json())); };
+  settings.bos_token = of("bos_token");
+  settings.eos_token = of("eos_token");
+  settings.pad_token = of("pad_token");
+  settings.unk_token = of("unk_token");
+  settings.cls_token = of("cls_token");
+  settings.sep_token = of("sep_token");
+  settings.mask_token = of("mask_token");
   read_further_tokens(config, settings.further_tokens);
   settings.pads_on_left = says_left(config, "padding_side");
   settings.truncates_from_left = says_left(config, "truncation_side");

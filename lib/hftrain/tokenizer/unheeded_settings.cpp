@@ -14,6 +14,7 @@
 #include "hftrain/tokenizer/json_part.h"
 #include "hftrain/tokenizer/named_tokens.h"
 #include "hftrain/tokenizer/normalizers.h"
+#include "hftrain/tokenizer/tokenizer_classes.h"
 #include "hftrain/tokenizer/tokenizer_file.h"
 
 namespace hftrain::tokenizer {
@@ -109,8 +110,7 @@ const char* word(const Json& value) {
 }
 
 void add_token(const Json& value, std::vector<std::string>& tokens) {
-  if (value.is_string()) tokens.push_back(value.get<std::string>());
-  if (value.is_object() && value.contains("content")) add_token(value.at("content"), tokens);
+  if (auto token = token_text(value)) tokens.push_back(*std::move(token));
 }
 
 // Every token that the settings name.
@@ -238,9 +238,7 @@ void say_metaspace(const Settings& settings, std::vector<std::string>& said) {
 Settings read_settings_of(const std::string& folder) {
   Settings settings;
   settings.config = read_object(folder + "/tokenizer_config.json");
-  settings.tokenizer_class = text_in(settings.config, "tokenizer_class");
-  if (settings.tokenizer_class.ends_with("Fast"))
-    settings.tokenizer_class.resize(settings.tokenizer_class.size() - 4);
+  settings.tokenizer_class = class_without_fast(text_in(settings.config, "tokenizer_class"));
   settings.model_type = text_in(read_object(folder + "/config.json"), "model_type");
   settings.pipeline = pipeline_texts(folder);
   return settings;
