@@ -27,13 +27,19 @@ int64_t ConfigValues::positive(const char* key, int64_t most) {
   return std::clamp<int64_t>(value, 1, most);
 }
 
+std::optional<int64_t> row_of_table(int64_t value, int64_t rows) {
+  if (value < -rows || value >= rows) return std::nullopt;
+  return value < 0 ? value + rows : value;
+}
+
 std::optional<int64_t> ConfigValues::row(const char* key, int64_t rows) {
   if (config_.at(key).is_null()) return std::nullopt;
   const int64_t value = get<int64_t>(key);
-  if (value < -rows || value >= rows)
+  const std::optional<int64_t> found = row_of_table(value, rows);
+  if (!found)
     refuse(std::string(key) + " must be a token",
            "it is " + std::to_string(value) + ", and tokens are 0 to " + with_thousands(rows - 1));
-  return value < 0 ? value + rows : value;
+  return found;
 }
 
 double ConfigValues::dropout(const char* key) {

@@ -12,6 +12,9 @@
 
 namespace hftrain::architectures {
 
+// A row of a table of `rows` as torch.nn.Embedding counts it: from the end where it is negative; nothing for one that is not there.
+std::optional<int64_t> row_of_table(int64_t value, int64_t rows);
+
 // Collects all mistakes of one config; finish() throws them together (exit code 4).
 class ConfigValues {
  public:
@@ -32,7 +35,7 @@ class ConfigValues {
   // A size: 1 or more, and no more than `most`, so that a damaged file does not ask for all memory.
   static constexpr int64_t kLargestSize = std::numeric_limits<int32_t>::max(), kMostLayers = 10'000;
   int64_t positive(const char* key, int64_t most = kLargestSize);
-  // A row of a table of `rows`, or nothing for null. Counted from the end where it is negative, as torch.nn.Embedding takes it.
+  // row_of_table(), or nothing for null.
   std::optional<int64_t> row(const char* key, int64_t rows);
   // A share in [0, 1).
   double dropout(const char* key);

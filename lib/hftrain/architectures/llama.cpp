@@ -140,18 +140,12 @@ void add_layer(ParameterTableBuilder& builder, const LlamaConfig& config, int64_
   builder.norm(layer + "post_attention_layernorm", width, /*with_bias=*/false, config.norm_adds_one);
 }
 
-// Published configs count it from the end, too (-1), as torch.nn.Embedding does.
-std::optional<int64_t> row_of(std::optional<int64_t> padding, const LlamaConfig& config) {
-  if (!padding || *padding < -config.vocab_size || *padding >= config.vocab_size) return std::nullopt;
-  return *padding < 0 ? *padding + config.vocab_size : *padding;
-}
-
 ParameterTable build_table(const LlamaConfig& config, const FamilyConfig& given, const std::string& prefix,
                            int64_t outputs, std::optional<int64_t> padding) {
   ParameterTableBuilder builder(config.initializer_range, prefix, given.origin);
   builder.begin_unit("embeddings");
   builder.embedding("embed_tokens", config.vocab_size, config.hidden_size, /*std=*/0,
-                    row_of(padding, config));
+                    padding ? row_of_table(*padding, config.vocab_size) : std::nullopt);
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) add_layer(builder, config, layer);
   builder.begin_unit("head");
   builder.norm("norm", config.hidden_size, /*with_bias=*/false, config.norm_adds_one);
