@@ -12,6 +12,7 @@
 #include "hftrain/checkpoint/trainer_checkpoint.h"
 #include "hftrain/checkpoint/weights.h"
 #include "hftrain/plan/identity.h"
+#include "hftrain/runtime/thread_device.h"
 
 namespace hftrain::checkpoint {
 namespace {
@@ -105,7 +106,7 @@ std::optional<Error> Checkpointer::write_for_rehearsal(const CheckpointContents&
 // At full priority: a starved thread would leave the rest to the first save.
 void Checkpointer::reserve_copy() {
   background_.start(BackgroundTask::Priority::kNormal, [this, bytes = copied_bytes()] {
-    if (device_ != nullptr) device_->set_current(run_.communicator.device());
+    runtime::work_for(run_.communicator.device());
     staged_.reserve(bytes, abandoned_);
   });
 }
