@@ -4,8 +4,8 @@
 
 namespace hftrain::nn {
 
-bool needs_other_kernels(const at::Tensor& query, const at::Tensor& key, double dropout, bool masked) {
-  return !query.is_cpu() && (dropout > 0 || masked || query.size(2) != key.size(2));
+bool needs_other_kernels(const at::Tensor& query, double dropout, bool masked) {
+  return !query.is_cpu() && (dropout > 0 || masked);
 }
 
 WithoutCuDnn::WithoutCuDnn(bool needed) : taken_away_(needed && at::globalContext().userEnabledCuDNNSDP()) {
