@@ -299,9 +299,29 @@ TEST_CASE(
     return run.plan().memory_per_rank;
   };
   const MemoryPlan padded = memory("1xH100-80GB", "50257"), whole = memory("1xH100-80GB", "50304");
-  CHECK(padded.activations == whole.activations + int64_t{50304} * 8 * 2);
-  CHECK(padded.evaluation == whole.evaluation + int64_t{50304} * 8 * 2);
+  // The matrix, and a copy of the logits of 512 tokens, of evaluation those of a smaller last batch beside them.
+  CHECK(padded.activations == whole.activations + int64_t{50304} * 8 * 2 + int64_t{50304} * 512 * 2);
+  CHECK(padded.evaluation == whole.evaluation + int64_t{50304} * 8 * 2 + int64_t{50304} * 768 * 2);
   CHECK(memory("4cores-64GiB", "50257").activations < memory("4cores-64GiB", "50304").activations);
+}
+
+TEST_CASE("a bias that the blocks of a stack share counts once on a GPU, and for each block on a CPU") {
+  const auto of_a_head = [](const std::string& machines, const std::string& layers) {
+    const auto activations = [&](const std::string& heads, const std::string& width) {
+      Case run = on(machines, {"--bf16", "--task", "summarization"});
+      run.model.architecture = architectures::Architecture::from_scratch(
+          "t5",
+          "d_model=8,d_ff=8,vocab_size=100,dropout_rate=0,decoder_start_token_id=0,num_decoder_layers=1,"
+          "num_layers=" +
+              layers + ",num_heads=" + heads + ",d_kv=" + width,
+          architectures::Head::kSeq2SeqLm);
+      return run.plan().memory_per_rank.activations;
+    };
+    return activations("4", "4") - activations("2", "8");
+  };
+  CHECK(of_a_head("1xH100-80GB", "1") > 0);
+  CHECK(of_a_head("1xH100-80GB", "5") == of_a_head("1xH100-80GB", "1"));
+  CHECK(of_a_head("4cores-64GiB", "5") > of_a_head("4cores-64GiB", "1"));
 }
 
 TEST_CASE("activations that are expected to take far more than there is are a mistake of the plan") {

@@ -87,6 +87,7 @@ struct ImageShape {
 struct ActivationFootprint {
   int64_t linear = 0;
   int64_t square = 0;
+  bool shares_square = false;  // on a GPU: one `square` for all blocks of a stack
   // In the place of `square` on a CPU, where attention that drops out weights takes the form that keeps them; a GPU's kernels drop
   // out what they do not keep, and without a backward pass nothing is dropped out.
   int64_t dropped = 0;

@@ -240,8 +240,9 @@ ActivationFootprint T5Architecture::activations() const {
   // gate makes a product.
   block.linear = 4 * width + 4 * inner + (config_.is_gated ? 4 : 2) * config_.d_ff;
   block.attended = inner;
-  // Attention with a bias keeps its weights.
+  // Attention with a bias keeps its weights; a GPU's kernels keep the bias, of which the blocks of a stack have one.
   block.square = config_.num_heads;
+  block.shares_square = true;
   if (config_.dropout_rate > 0) {
     block.linear += 2 * width + config_.d_ff;
     block.dropped = kOfDroppedWeight * config_.num_heads;

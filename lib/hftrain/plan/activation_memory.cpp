@@ -62,6 +62,12 @@ int64_t block_bytes(const architectures::BlockStack& stack, const StackTokens& o
          input.all * block.encoded * item + (cpu ? widened_bytes(block, own.all, input.all, item, wide) : 0);
 }
 
+// Of a block's: what the blocks of its stack have among them.
+int64_t shared_bytes(const architectures::BlockStack& stack, const StackTokens& own, const RunPlan& plan) {
+  if (!on_gpu(plan.ranks) || !stack.block.shares_square) return 0;
+  return own.all * own.row * stack.block.square * bytes_of(plan.precision.compute);
+}
+
 // What all of them keep.
 int64_t stack_bytes(const architectures::BlockStack& stack, const StackTokens& own, int64_t one_block,
                     int64_t width, const RunPlan& plan) {
@@ -123,7 +129,8 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
     stack.block.linear += adapter_numbers(architecture);
     last = stack.decodes ? &target : &input;
     const int64_t one_block = block_bytes(stack, *last, input, plan, windows, wide);
-    blocks += stack_bytes(stack, *last, one_block, width, plan);
+    const int64_t shared = shared_bytes(stack, *last, plan);
+    blocks += shared + stack_bytes(stack, *last, one_block - shared, width, plan);
     backward = std::max(backward, one_block);
     if (!stack.goes_on) ends += 2 * last->all * width * item;
   }

@@ -133,3 +133,7 @@ fault("hybrid sharding of several programs on one machine goes by the machine",
       "lib/hftrain/plan/resolve_strategy.cpp", "if (input_.agents.empty() || assigned)", "if (input_.agents.empty() || assigned || true)",
       tests=["plan: hybrid strategies shard inside what one program starts, where several of them share a machine"],
       says=r"mesh_replicate")
+
+fault("a bias that the blocks of a stack share counts for each of them on a GPU",
+      "lib/hftrain/plan/activation_memory.cpp", "if (!on_gpu(plan.ranks) || !stack.block.shares_square) return 0;", "if (!on_gpu(plan.ranks) || stack.block.shares_square) return 0;",
+      tests=["plan: a bias that the blocks of a stack share counts once on a GPU, and for each block on a CPU"], says=r"of_a_head")
