@@ -20,6 +20,7 @@
 #include "hftrain/base/text.h"
 #include "hftrain/models/batch.h"
 #include "hftrain/tasks/scorer.h"
+#include "hftrain/tasks/task_description.h"
 #include "hftrain/tasks/task_table.h"
 #include "hftrain/trainer/event_channel.h"
 #include "hftrain/trainer/plugin.h"
@@ -70,14 +71,15 @@ double finite_factor(const Schedule& schedule, int64_t updates) {
   return factor;
 }
 
-// Of two numbers under one name one would be lost, and the speeds of an evaluation are told by hftrain.
+// Of two numbers under one name one would be lost. A program's loss stands in the place of the model's, as with the Trainer.
 plugin::Metrics once_each(plugin::Metrics metrics) {
-  std::set<std::string> names = {"runtime", "samples_per_second", "steps_per_second"};
+  std::set<std::string> names(tasks::kEvaluationRecords.begin(), tasks::kEvaluationRecords.end());
+  names.erase("loss");
   for (const auto& [name, value] : metrics) {
     if (name.empty()) throw std::runtime_error("it gives a metric without a name");
     if (!names.insert(name).second)
       throw std::runtime_error("it gives '" + name +
-                               "' twice, or in the place of what evaluation tells of its speed");
+                               "' twice, or in the place of what evaluation tells of itself");
   }
   return metrics;
 }

@@ -16,9 +16,6 @@ using Labels = TaskDescription::Labels;
 
 constexpr int64_t kUsualLength = 128, kMostLength = int64_t{1} << 20;  // tokens
 constexpr size_t kMostNames = 100'000;
-// What evaluation says of itself.
-constexpr std::string_view kOtherRecords[] = {
-    "loss", "runtime", "samples", "samples_per_second", "steps_per_second", "model_preparation_time"};
 
 // What a head is trained to say, by the word of `kind`.
 struct LabelWord {
@@ -177,8 +174,8 @@ class DescriptionReader : private DescriptionKeys {
   template <typename Keys>
   void plain_name(const std::string& name, const Keys& reported) const {
     const bool plain = std::ranges::all_of(name, [](unsigned char c) { return c > ' ' && c != 0x7f; });
-    const bool taken = std::ranges::find(kOtherRecords, name) != std::end(kOtherRecords) ||
-                       name.starts_with("mem_") || std::ranges::find(reported, name) != reported.end();
+    const bool taken = std::ranges::count(kEvaluationRecords, name) > 0 || name.starts_with("mem_") ||
+                       std::ranges::find(reported, name) != reported.end();
     if (!plain) throw bad_key("metrics", '"' + name + '"', "names without spaces");
     if (taken) throw bad_key("metrics", '"' + name + '"', "another name: evaluation reports this one itself");
   }

@@ -2,6 +2,7 @@
 // as a JSON object, so that the front program prepares its data without loading anything.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,6 +12,10 @@
 #include "hftrain/tokenizer/encoding.h"
 
 namespace hftrain::tasks {
+
+// What evaluation says of itself, behind its prefix.
+inline constexpr std::array<std::string_view, 6> kEvaluationRecords = {
+    "loss", "runtime", "samples", "samples_per_second", "steps_per_second", "model_preparation_time"};
 
 struct TaskDescription {
   enum class Labels {
