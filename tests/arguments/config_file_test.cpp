@@ -126,6 +126,8 @@ TEST_CASE("words and numbers of YAML 1.1 mean in mappings what they do there, an
   CHECK(contains(refused("deepspeed: {zero_optimization: {stage: '0x2'}}"), "'0x2' is not a whole number"));
   CHECK(contains(refused("deepspeed: {zero_optimization: {stage: !level 2}}"),
                  "the tag !level is not read here"));
+  CHECK(contains(refused("fsdp: !level [full_shard]"), "the tag !level is not read here"));
+  CHECK(contains(refused("fsdp_config: !mine {limit_all_gathers: true}"), "the tag !mine is not read here"));
   CHECK(contains(refused("max_steps: 0xg"), "'0xg' is not a whole number"));
 }
 

@@ -96,6 +96,14 @@ bool YamlValues::is_resolved(const YAML::Node& scalar) {
   return false;
 }
 
+void YamlValues::check_tag_of_parts(const YAML::Node& node) {
+  const std::string& tag = node.Tag();
+  constexpr std::array kParts = {"", "?", "!", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"};
+  if (std::ranges::count(kParts, tag) == 0)
+    problem("the tag " + printable(tag) + " is not read here", place_of(node),
+            "lists and mappings are what they are without one", "the value without its tag");
+}
+
 Json YamlValues::value(const YAML::Node& node, const std::string& pointer,
                        std::map<std::string, std::string>& places, PlainParts& plain, int depth) {
   if (depth > kDeepest || ++values_ > kLargest) {
@@ -107,6 +115,7 @@ Json YamlValues::value(const YAML::Node& node, const std::string& pointer,
     return nullptr;
   }
   if (!name_.empty()) places[pointer] = place_of(node);
+  if (node.IsSequence() || node.IsMap()) check_tag_of_parts(node);
   if (node.IsSequence()) {
     Json list = Json::array();
     for (size_t i = 0; i < node.size(); ++i) {

@@ -34,6 +34,8 @@ class YamlValues {
   // Whether the scalar's text says of which type it is, or its tag does: without quotes. Another tag than those of YAML's own
   // scalars is a mistake.
   bool is_resolved(const YAML::Node& scalar);
+  // A list or a mapping with a tag that makes something else of it is a mistake.
+  void check_tag_of_parts(const YAML::Node& node);
   // Makes YAML of it; half a character is a mistake.
   bool take_json(std::string& text);
   std::string place_at(const YAML::Mark& mark) const;
