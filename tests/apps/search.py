@@ -230,7 +230,7 @@ def mistakes_of_file_and_flags_are_told_at_once(fixture, folder):
     said = run(fixture, words(fixture, output, drawn), code=2).stderr
     expect("fp16 does not work on the CPU" in said and "max_steps 0 trains nothing" in said, "at all places of the space", said)
     expect(not os.path.exists(output), "before the first trial", said)
-    cores = len(os.sched_getaffinity(0))
+    cores = json.loads(fixture.call("doctor", "--json").stdout)["cores"]
     said = run(fixture, words(fixture, output, text % ("grid", cores + 1))).stderr
     expect(f"warning: {cores + 1} trials at a time on {cores} cores" in said and f"try: parallel: {cores} in" in said, "too many at a time are told", said)
 

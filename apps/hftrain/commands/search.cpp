@@ -13,7 +13,6 @@
 #include "commands/search_checks.h"
 #include "hftrain/arguments/parse.h"
 #include "hftrain/base/error.h"
-#include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/search/study.h"
 #include "hftrain/storage/run_directory.h"
@@ -75,7 +74,7 @@ void tell_crowd(const CommandContext& context, const front::Inputs& inputs, cons
                 const search::Specification& specification) {
   const auto slots = static_cast<size_t>(specification.parallel);
   const size_t gpus = inputs.parsed.arguments.device.use_cpu ? 0 : inputs.topology.visible.devices.size();
-  const size_t room = gpus > 0 ? gpus : static_cast<size_t>(std::max(1, inputs.topology.host.allowed_cores));
+  const size_t room = gpus > 0 ? gpus : static_cast<size_t>(std::max(1, inputs.topology.host.usable_cores()));
   if (slots < 2 || slots <= room) return;
   context.err << "warning: " << slots << " trials at a time on " << with_thousands(room)
               << (gpus > 0 ? " GPUs: each sees all of them" : " cores: each has a part of one")

@@ -416,10 +416,9 @@ bool is_search_key(const std::string& name) {
 
 bool training_logs(const std::string& metric) {
   const std::string name = metric.starts_with("eval_") ? metric.substr(5) : metric;
-  const auto of_memory = [&] { return name.find("_mem_") != std::string::npos; };
   static const std::set<std::string> kNames = {"grad_norm", "learning_rate", "num_input_tokens_seen",
-                                               "total_flos", "epoch"};
-  return name.starts_with("train_") || kNames.contains(name) || of_memory();
+                                               "total_flos"};
+  return name.starts_with("train_") || kNames.contains(name) || name.find("_mem_") != std::string::npos;
 }
 
 const char* method_name(Method method) {
