@@ -60,12 +60,11 @@ def compiles(trial, side):
 
 def turns(trial, shape, sides):
     figures = {side: [] for side in sides}
-    folder = ""  # whose config and tokenizer all sides take
+    # Whose config and tokenizer all sides take; its text is then prepared for every turn of ours.
+    folder = trial.train("peers-model", *shape.words(trial), "--max_steps", 1).output
     for turn in range(3 if trial.on_gpu else 1):
         mine = trial.once(f"ours, turn {turn}", lambda: ours(trial, shape, f"peers-{turn}"))
         for side, settings in list(sides.items()):
-            if f"{side}, turn {turn}" not in trial.kept:
-                folder = folder or trial.train("peers-model", *shape.words(trial), "--max_steps", 1).output
             try:
                 theirs = trial.once(f"{side}, turn {turn}", lambda: trainer(trial, shape, folder, turn, settings))
             except subprocess.CalledProcessError as failure:  # the other sides are worth having
@@ -85,7 +84,7 @@ def ours(trial, shape, place):
 
 
 def trainer(trial, shape, folder, turn, settings):
-    """The same of the Trainer, whose text is not prepared before: without the seconds of that, which a run of ours has once alone."""
+    """The same of the Trainer, whose text is not prepared before: without the seconds of that."""
     out = os.path.join(trial.folder, f"peer-{turn}.json")
     subprocess.run([sys.executable, PEER, "--model", folder, "--train_file", shape.text(trial), "--block_size", str(shape.length), "--out", out,
                     "--", f"output_dir={trial.folder}/peer", f"per_device_train_batch_size={shape.rows}", f"max_steps={UPDATES}",
