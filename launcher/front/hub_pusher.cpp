@@ -15,7 +15,6 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
-#include "hftrain/base/text.h"
 #include "launcher/front/attempts.h"
 
 namespace hftrain::front {

@@ -15,7 +15,7 @@ namespace hftrain::nn {
 // gradient then is too, and is not rounded), bias [V] or undefined,
 // targets int64 [..]. The fused form computes the loss and all gradients chunk by chunk, in place of the
 // logits, so that the [N, V] logits never exist as a whole. It can be differentiated once. It multiplies by a matrix of a multiple of
-// `step` rows (head_matrix.h), which changes no loss and no gradient; unset: of as many as products of the device want.
+// `step` rows (head_matrix.h), which changes no loss and no gradient; unset, as a run has it: of as many as products of the device want. Tests of a CPU set it.
 at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& targets, const LossOptions& options, Kernels kernels,
                      Products products = Products::kAten, std::optional<int64_t> step = {});

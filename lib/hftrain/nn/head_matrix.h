@@ -23,7 +23,8 @@ struct Head {
 };
 
 // Of the rows of a head's matrix on the device of `hidden`. A GPU's products load 16 bytes at a time, and for sizes that are no
-// multiples of those take kernels of older devices.
+// multiples of those take kernels of older devices; 64 are whole tiles of theirs. What it gains is not measured yet. The plan counts the
+// same step (plan/head_memory.cpp).
 int64_t vocabulary_step(const at::Tensor& hidden);
 
 // The head of `weight` [V, C] and `bias` [V] or undefined, with rows of zeros up to a multiple of `step`.

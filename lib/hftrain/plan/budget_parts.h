@@ -1,4 +1,4 @@
-// The parts of the budget (budget.cpp): what a rank's memory holds beside the training state, and what is refused.
+// The parts of the budget (budget.cpp): what a rank's memory holds beside the training state, and what of memory and disks is refused.
 #pragma once
 
 #include <cstdint>

@@ -231,7 +231,7 @@ class Import {
 
   bool has_word(std::string_view word) const { return std::ranges::count(request_.words, word) > 0; }
 
-  // Variables that say what arguments have said by another key: of the strategy, of units, of recomputation.
+  // Variables that say what arguments have said by another key: of the strategy, of units, of offloading, of recomputation.
   std::set<std::string_view> overruled_variables() const {
     constexpr std::array<std::string_view, 5> kStrategies = {"full_shard", "shard_grad_op", "no_shard",
                                                              "hybrid_shard", "hybrid_shard_zero2"};
