@@ -334,7 +334,7 @@ def machines_of_another_job_are_refused(fixture, folder):
 LAYER = {"fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP", "fsdp_transformer_layer_cls_to_wrap": "GPT2Block"}
 FSDP, ZERO = {"use_fsdp": True}, {"use_deepspeed": True}
 ZERO_3 = {**ZERO, "zero_stage": 3}
-WHOLE = {"fsdp_config": '{"auto_wrap_policy": "NO_WRAP"}'}  # as accelerate launch has it without a policy
+WHOLE = {"fsdp_auto_wrap_policy": "NO_WRAP"}
 
 
 def zero(**more):
@@ -343,11 +343,12 @@ def zero(**more):
 
 # What both plans are told, what the second one is told besides, and another way to say that; none where there is no other.
 PLANS = [
-    ({}, FSDP, {"fsdp": "full_shard", **WHOLE}), (FSDP, {"fsdp_sharding_strategy": "SHARD_GRAD_OP"}, {"fsdp": "shard_grad_op", **WHOLE}),
-    ({**FSDP, "fsdp_version": 2}, {"fsdp_reshard_after_forward": "false"}, {"fsdp": "shard_grad_op", **WHOLE}),
-    (FSDP, LAYER, {"fsdp": "full_shard auto_wrap", "fsdp_config": '{"transformer_layer_cls_to_wrap": "GPT2Block"}'}),
+    ({}, FSDP, {"fsdp": "full_shard"}), (FSDP, {"fsdp_sharding_strategy": "SHARD_GRAD_OP"}, {"fsdp": "shard_grad_op"}),
+    ({**FSDP, "fsdp_version": 2}, {"fsdp_reshard_after_forward": "false"}, {"fsdp": "shard_grad_op"}),
+    (FSDP, WHOLE, {"fsdp": "full_shard", "fsdp_config": '{"auto_wrap_policy": "NO_WRAP"}'}),
+    ({**FSDP, **WHOLE}, LAYER, {"fsdp": "full_shard auto_wrap", "fsdp_config": '{"transformer_layer_cls_to_wrap": "GPT2Block"}'}),
     ({**FSDP, "fsdp_auto_wrap_policy": "SIZE_BASED_WRAP"}, {"fsdp_min_num_params": 2000}, {"fsdp": "full_shard auto_wrap", "fsdp_config": '{"min_num_params": 2000}'}),
-    (FSDP, {"fsdp_offload_params": True}, {"fsdp": "full_shard offload", **WHOLE}), ({**FSDP, **LAYER}, {"fsdp_ignored_modules": ".*mlp"}, None),
+    (FSDP, {"fsdp_offload_params": True}, {"fsdp": "full_shard offload"}), ({**FSDP, **LAYER}, {"fsdp_ignored_modules": ".*mlp"}, None),
     ({**FSDP, **LAYER}, {"fsdp_activation_checkpointing": True}, None), (FSDP, {"fsdp_state_dict_type": "SHARDED_STATE_DICT"}, None),
     (ZERO, {"zero_stage": 3}, zero(stage=3)), ({}, ZERO, zero(stage=2)), (ZERO_3, {"offload_optimizer_device": "cpu"}, None), (ZERO_3, {"offload_param_device": "cpu"}, None),
     ({}, {"sharded_ddp": "simple"}, None), ({}, {"ddp_find_unused_parameters": False}, None), ({}, {"ddp_static_graph": True}, None), ({}, {"ddp_timeout": 77}, None),

@@ -416,7 +416,8 @@ TEST_CASE("version 2 wraps the layers; NO_WRAP and auto_wrap contradict each oth
 TEST_CASE("the flags of accelerate launch shard with its defaults") {
   const ParallelOptions plain = sharding({"--use_fsdp"});
   CHECK(plain.strategy.value == "full_shard");
-  CHECK(plain.wrap_policy.value == "none");
+  CHECK(plain.wrap_policy.value == "transformer");
+  CHECK(sharding({"--use_fsdp", "--fsdp_auto_wrap_policy", "NO_WRAP"}).wrap_policy.value == "none");
   const ParallelOptions options =
       sharding({"--use_fsdp", "--fsdp_auto_wrap_policy=TRANSFORMER_BASED_WRAP",
                 "--fsdp_transformer_layer_cls_to_wrap=GPT2Block", "--fsdp_sharding_strategy=2",

@@ -155,3 +155,7 @@ fault("where rank 0's words went is not told",
       "launcher/front/launch_stage.cpp", "if (!words.shows(0, launcher::Stream::kErr))", "if (!words.shows(0, launcher::Stream::kErr) && plan.ranks.ranks.empty())",
       tests=["runs: flags of runs: output of ranks goes where it is sent"],
       says=r"it is told where it is", seconds=300)
+
+fault("FSDP of accelerate launch without a policy makes one unit of the model",
+      "lib/hftrain/arguments/import/fsdp_rules.cpp", 'policy = {"transformer", origin()};', 'policy = {request_.words.empty() ? "none" : "transformer", origin()};',
+      tests=["arguments: the flags of accelerate launch shard with its defaults"], says=r"wrap_policy")

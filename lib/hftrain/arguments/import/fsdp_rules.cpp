@@ -114,8 +114,8 @@ class Settlement {
                     "auto_wrap (" + request_.words_origin + ") and NO_WRAP (" + policy.origin + ')',
                     "leave one of them out");
     }
-    // accelerate launch makes units only with a policy.
-    if (!policy) policy = {request_.words.empty() ? "none" : "transformer", origin()};
+    // Of the Trainer's words and of accelerate launch alike, which makes one unit of all then: it saves little.
+    if (!policy) policy = {"transformer", origin()};
     assign(sharding_.wrap_policy, *policy, policy.origin, "the policy of making units", problems_);
     if (sized && *policy != "size")
       note("min_num_params has no effect", settings_.min_parameters.origin,
