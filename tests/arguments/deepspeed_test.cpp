@@ -469,6 +469,17 @@ TEST_CASE("comments, text, base64 and mappings are read alike") {
   }
 }
 
+TEST_CASE("sizes of ZeRO that do nothing here are those that deepspeed takes") {
+  for (const std::string key : {"sub_group_size", "allgather_bucket_size", "stage3_max_live_parameters",
+                                "stage3_max_reuse_distance", "stage3_model_persistence_threshold"}) {
+    INFO(key);
+    CHECK(with_zero("\"stage\": 3, \"" + key + "\": 0").mistakes().empty());
+    CHECK(contains(with_zero("\"stage\": 3, \"" + key + "\": -1").mistakes(), key + ": '-1' is not a"));
+  }
+  CHECK(with_zero(R"("stage": 3, "parameter_alignment": true)").mistakes().empty());
+  CHECK(contains(with_zero(R"("stage": 3, "parameter_alignment": "x")").mistakes(), "parameter_alignment"));
+}
+
 TEST_CASE("old and removed keys") {
   CHECK(*with_zero("\"stage\": 2, \"cpu_offload\": true").arguments().parallel.sharding.offload_optimizer ==
         "cpu");

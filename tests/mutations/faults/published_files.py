@@ -70,3 +70,8 @@ fault("dp_shard_size does nothing beside no_shard",
       "lib/hftrain/plan/resolve_strategy.cpp", "if (!shards && asked_.shard_ranks.value_or(1) > 1) return refuse_shards();", "",
       tests=["plan: sizes that do not cover the ranks are refused with their places"],
       says=r"no_shard")
+
+fault("a DeepSpeed file with sub_group_size 0 is refused",
+      "lib/hftrain/arguments/import/deepspeed_zero_keys.cpp", '     .support = accepted("the optimizer steps shard by shard"),\n     .neutral = "1000000000",\n     .range = at_least(0),',
+      '     .support = accepted("the optimizer steps shard by shard"),\n     .neutral = "1000000000",\n     .range = above(0),',
+      tests=["arguments: sizes of ZeRO that do nothing here are those that deepspeed takes"], says=r"sub_group_size")
