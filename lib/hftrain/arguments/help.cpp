@@ -118,10 +118,12 @@ std::string without_values(std::string_view sentence) {
 
 std::string rule_rows(const Flag& flag) {
   std::string text;
-  for (const Rule& rule : rules()) {
-    if (std::find(rule.flags.begin(), rule.flags.end(), flag.name) == rule.flags.end()) continue;
-    text += wrapped("    rule " + std::string(rule.number), 14, without_values(rule.what));
-  }
+  const auto add_row = [&](const auto& check) {
+    if (std::find(check.flags.begin(), check.flags.end(), flag.name) == check.flags.end()) return;
+    text += wrapped("    rule " + std::string(check.number), 14, without_values(check.what));
+  };
+  for (const OtherCheck& check : other_checks()) add_row(check);
+  for (const Rule& rule : rules()) add_row(rule);
   return text;
 }
 

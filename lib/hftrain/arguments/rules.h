@@ -25,6 +25,15 @@ struct Rule {
 
 std::span<const Rule> rules();
 
+// A check that is no rule, because it is made where names and files are merged or the plan is resolved: told by `hftrain explain`.
+struct OtherCheck {
+  std::string_view number;
+  std::vector<std::string_view> flags;
+  std::string_view what;
+};
+
+std::span<const OtherCheck> other_checks();
+
 // Errors are appended to `problems`, warnings and notes to outcome.notes. Rules about missing flags are
 // skipped unless `names_known`: a mistyped name may be the missing one.
 void check_rules(ParseOutcome& outcome, bool names_known, Diagnostics& problems);
