@@ -2,10 +2,12 @@
 
 #include <set>
 
+#include "hftrain/arguments/derive.h"
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/print_config.h"
 #include "support.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 
 namespace hftrain::arguments {
 namespace {
@@ -25,6 +27,7 @@ const std::vector<Case>& errors() {
        {"--eval_strategy", "steps", "--logging_steps", "0", "--logging_strategy", "no"},
        {"--eval_strategy", "steps", "--eval_steps", "0"},
        "eval_strategy steps needs an interval"},
+      {"H22", {"--do_train", "false"}, {"--do_train", "false", "--do_predict"}, "there is nothing to do"},
       {"9",
        {"--logging_steps", "0"},
        {"--logging_steps", "0", "--logging_strategy", "epoch"},
@@ -252,6 +255,38 @@ TEST_CASE("warnings and notes") {
   CHECK_FALSE(contains(
       notes(parse(also(stops, {"--load_best_model_at_end", "--save_steps", "500", "--eval_steps", "500"}))),
       "ends with its last model"));
+}
+
+TEST_CASE("--do_train false on the command line trains nothing, and in a file it is what files repeat") {
+  const Words evaluates = {"--do_train", "false", "--eval_strategy", "steps", "--eval_steps", "2"};
+  const ParseOutcome evaluated = parse(also(evaluates, {"--validation_file", "v.txt"}));
+  CHECK(evaluated.arguments.run.do_eval);
+  CHECK_FALSE(evaluated.arguments.run.do_train);
+  CHECK_FALSE(wants_training(evaluated));
+  CHECK(contains(mistakes({"--do_train", "false"}), "there is nothing to do"));
+  CHECK_FALSE(wants_training(parse({"--do_train", "false", "--do_predict", "--test_file", "t.txt"})));
+  const testing::TemporaryDirectory folder;
+  const std::string file =
+      write(folder / "run.yaml", "do_train: false\neval_strategy: steps\neval_steps: 2\n");
+  CHECK(wants_training(parse({"--config", file, "--validation_file", "v.txt"})));
+}
+
+TEST_CASE(
+    "names of FSDP and of a push that the Trainer has dropped are told, of accelerate launch they are "
+    "today's") {
+  for (const std::string name : {"fsdp_min_num_params", "fsdp_transformer_layer_cls_to_wrap"}) {
+    const std::string value = name == "fsdp_min_num_params" ? "9" : "GPT2Block";
+    CAPTURE(name);
+    CHECK(contains(notes(parse({"--fsdp", "true", "--" + name, value})), "--" + name + " is an old name"));
+    CHECK_FALSE(contains(notes(parse({"--use_fsdp", "--" + name, value})), "is an old name"));
+  }
+  const Words push = {"--push_to_hub", "--push_to_hub_organization", "org"};
+  CHECK(contains(notes(parse(push)), "--push_to_hub_organization is an old name"));
+}
+
+TEST_CASE("a release that is none or too old is refused where a configuration is printed, too") {
+  for (const std::string release : {"4.31.0", "abc", "6.0"})
+    CHECK(contains(mistakes({"--hf_compat", release, "--print_config", "full"}), "hf_compat"));
 }
 
 TEST_CASE("a flag that was given and does nothing beside the others is told, once it would act it is not") {

@@ -63,7 +63,7 @@ Json default_in(std::string_view flag, int64_t release) {
   return flag_table().named(flag).default_value();
 }
 
-void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems) {
+void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems, Diagnostics& unrunnable) {
   take_warmup_ratio(outcome);
   const std::optional<std::string>& asked = outcome.arguments.interface.hf_compat;
   if (!asked) return;
@@ -92,10 +92,10 @@ void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems) {
     }
   }
   if (*release < kFirstWithFolder && !outcome.arguments.output.output_dir)
-    problems.push_back({.what = "output_dir is missing",
-                        .where = outcome.origins.describe("hf_compat"),
-                        .why = "up to transformers 4.47 it had no default",
-                        .hint = "--output_dir"});
+    unrunnable.push_back({.what = "output_dir is missing",
+                          .where = outcome.origins.describe("hf_compat"),
+                          .why = "up to transformers 4.47 it had no default",
+                          .hint = "--output_dir"});
 }
 
 }  // namespace hftrain::arguments

@@ -23,7 +23,7 @@ int64_t asked_release(const Arguments& arguments);
 Json default_in(std::string_view flag, int64_t release);
 
 // Gives flags that nobody gave the default that they had, with hf_compat as origin; before derive(). A release that
-// is none or not one of these is a mistake.
-void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems);
+// is none or not one of these is a problem, a flag that it lacks makes a run impossible.
+void apply_older_defaults(ParseOutcome& outcome, Diagnostics& problems, Diagnostics& unrunnable);
 
 }  // namespace hftrain::arguments

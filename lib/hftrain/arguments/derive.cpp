@@ -17,6 +17,11 @@ using Severity = Diagnostic::Severity;
 
 constexpr int64_t kFirstWithoutName = 50000;  // release in which a run that has no name stays without
 
+// "--do_train false" on the command line; files repeat that default.
+bool refuses_training(const ParseOutcome& outcome) {
+  return !outcome.arguments.run.do_train && outcome.origins.is_chosen("do_train");
+}
+
 class Derivation {
  public:
   Derivation(const Environment& environment, ParseOutcome& outcome)
@@ -150,7 +155,7 @@ class Derivation {
       arguments_.run.do_eval = true;
       from("do_eval", "eval_strategy");
       // Nobody asked for evaluation alone.
-      if (!arguments_.run.do_train && !arguments_.run.do_predict) {
+      if (!arguments_.run.do_train && !arguments_.run.do_predict && !refuses_training(outcome_)) {
         arguments_.run.do_train = true;
         from("do_train", "eval_strategy");
       }
@@ -257,6 +262,13 @@ class Derivation {
 
 void derive(const Environment& environment, ParseOutcome& outcome) {
   Derivation(environment, outcome).run();
+}
+
+bool wants_training(const ParseOutcome& outcome) {
+  const RunArguments& run = outcome.arguments.run;
+  // do_eval is also set by an evaluation strategy, which alone does not ask for "evaluation only".
+  const bool evaluates_alone = run.do_eval && outcome.origins.is_given("do_eval");
+  return run.do_train || (!evaluates_alone && !run.do_predict && !refuses_training(outcome));
 }
 
 }  // namespace hftrain::arguments

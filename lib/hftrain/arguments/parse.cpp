@@ -174,7 +174,7 @@ class Parser {
     import_gpu_ids(environment_, outcome_, unrunnable);
     import_formats(environment_, outcome_, unrunnable);
     note_used_variables(environment_, raw, outcome_);
-    apply_older_defaults(outcome_, unrunnable);
+    apply_older_defaults(outcome_, problems_, unrunnable);
     derive(environment_, outcome_);
     check_schedule_options(outcome_, unrunnable);
     check_optimizer_options(outcome_, unrunnable);

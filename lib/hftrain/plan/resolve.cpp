@@ -264,13 +264,6 @@ std::array<NamedSplit, 5> splits_of(const DataFacts& data) {
            {&data.test_mismatched, "mismatched test"}}};
 }
 
-bool wants_training(const arguments::ParseOutcome& parsed) {
-  const arguments::RunArguments& run = parsed.arguments.run;
-  // do_eval is also set by an evaluation strategy, which alone does not ask for "evaluation only".
-  const bool asked_for_evaluation = run.do_eval && parsed.origins.is_given("do_eval");
-  return run.do_train || (!asked_for_evaluation && !run.do_predict);
-}
-
 bool wants_validation(const arguments::ParseOutcome& parsed) {
   return parsed.arguments.run.do_eval || parsed.arguments.evaluation.eval_on_start;
 }

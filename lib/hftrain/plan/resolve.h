@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/arguments/derive.h"
 #include "hftrain/arguments/parse.h"
 #include "hftrain/base/disk_space.h"
 #include "hftrain/base/environment.h"
@@ -110,8 +111,7 @@ void require_flags_of_task(const arguments::ParseOutcome& parsed);
 // Samples come in an order that depends on their lengths.
 bool looks_at_lengths(const arguments::DataArguments& data);
 
-// --do_train, or none of --do_train, --do_eval and --do_predict given.
-bool wants_training(const arguments::ParseOutcome& parsed);
+using arguments::wants_training;
 // Validation data are needed: a final evaluation, evaluations while training, or one at the start.
 bool wants_validation(const arguments::ParseOutcome& parsed);
 

@@ -163,3 +163,11 @@ fault("FSDP of accelerate launch without a policy makes one unit of the model",
 fault("explain leaves checks out that are made outside the table of rules",
       "lib/hftrain/arguments/help.cpp", "for (const OtherCheck& check : other_checks()) add_row(check);", "for (const OtherCheck& check : other_checks().first(1)) add_row(check);",
       tests=["plan: checks of several flags that explain tells are made"], says=r"FAILED: explain tells")
+
+fault("a run trains that was told not to",
+      "lib/hftrain/arguments/derive.cpp", "return !outcome.arguments.run.do_train && outcome.origins.is_chosen(\"do_train\");", "return outcome.arguments.run.do_train && outcome.origins.is_chosen(\"do_train\");",
+      tests=["arguments: --do_train false on the command line trains nothing, and in a file it is what files repeat"], says=r"do_train|wants_training|nothing to do")
+
+fault("the defaults of no release are printed as those of one",
+      "lib/hftrain/arguments/parse.cpp", "apply_older_defaults(outcome_, problems_, unrunnable);", "apply_older_defaults(outcome_, unrunnable, unrunnable);",
+      tests=["arguments: a release that is none or too old is refused where a configuration is printed, too"], says=r"hf_compat")

@@ -1,6 +1,7 @@
 // What rules of several groups ask of the arguments.
 #pragma once
 
+#include "hftrain/arguments/derive.h"
 #include "hftrain/arguments/rules.h"
 
 namespace hftrain::arguments {
@@ -17,8 +18,7 @@ inline bool broken_interval(double steps) {
 }
 
 inline bool training(Outcome o) {
-  return o.arguments.run.do_train || (!o.arguments.run.do_eval && !o.arguments.run.do_predict) ||
-         (!o.origins.is_given("do_eval") && !o.arguments.run.do_predict);
+  return wants_training(o);
 }
 
 inline bool evaluating(Outcome o) {

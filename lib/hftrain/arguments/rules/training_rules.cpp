@@ -15,7 +15,43 @@ bool asked_for(Outcome o, const char* unread_flag) {
   return found != o.unread.end() && !found->second.empty() && found->second != Json::array({"false"});
 }
 
+// Of the Trainer's FSDP; accelerate launch has a flag of that name today.
+bool is_old_fsdp(Outcome o, const char* flag) {
+  return chosen(o, flag) && !is(o, "use_fsdp", true);
+}
+
 const Rule kTrainingRules[] = {
+    {"5",
+     Severity::kWarning,
+     {"fsdp_min_num_params"},
+     [](Outcome o) { return is_old_fsdp(o, "fsdp_min_num_params"); },
+     "--fsdp_min_num_params is an old name",
+     "",
+     R"(use --fsdp_config '{"min_num_params": N}')"},
+    {"5",
+     Severity::kWarning,
+     {"fsdp_transformer_layer_cls_to_wrap"},
+     [](Outcome o) { return is_old_fsdp(o, "fsdp_transformer_layer_cls_to_wrap"); },
+     "--fsdp_transformer_layer_cls_to_wrap is an old name",
+     "",
+     R"(use --fsdp_config '{"transformer_layer_cls_to_wrap": "CLASS"}')"},
+    {"5",
+     Severity::kWarning,
+     {"push_to_hub_organization"},
+     [](Outcome o) { return o.arguments.hub.push_to_hub && chosen(o, "push_to_hub_organization"); },
+     "--push_to_hub_organization is an old name",
+     "",
+     "use --hub_model_id ORGANIZATION/NAME"},
+    {"H22",
+     Severity::kError,
+     {"do_train", "do_eval", "do_predict"},
+     [](Outcome o) {
+       const RunArguments& run = o.arguments.run;
+       return !training(o) && !run.do_eval && !run.do_predict && !o.arguments.interface.smoke;
+     },
+     "there is nothing to do",
+     "do_train is false, and neither evaluation nor prediction is asked for",
+     "--do_train true, --do_eval or --do_predict"},
     {"18",
      Severity::kError,
      {"fp16", "bf16"},
