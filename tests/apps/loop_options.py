@@ -212,6 +212,15 @@ def an_older_release_has_its_defaults_and_habits(fixture, folder):
              "max_position_embeddings=64,vocab_size=512"]
     counted = [run("llama-" + (release or "new"), release, *llama).losses[0] for release in (None, "5.2.0")]
     expect(near(counted[1:], [counted[0] * 63 / 64]), "first labels count", counted)
+    # GPT-2's count in evaluations, too, once there is a count.
+    judged = [read_json(run("judged-" + (release or "new"), release, "--do_eval").output, "eval_results.json")["eval_loss"] for release in (None, "4.49.0")]
+    expect(near(judged[:1], [judged[1] * 63 / 64]), "evaluations had no count of labels", judged)
+    epochs = ["--max_steps", -1, "--num_train_epochs", 2, "--max_train_samples", 16, "--eval_strategy", "epoch", "--save_strategy", "epoch", "--load_best_model_at_end"]
+    kept = run("kept-old", "4.49.0", *epochs)
+    state = read_json(kept.output, "trainer_state.json")
+    best = read_json(state["best_model_checkpoint"], "trainer_state.json")
+    expect(state["best_model_checkpoint"].endswith(f"checkpoint-{state['best_global_step']}"), "the best model is that of its score", state)
+    expect(best["log_history"][-1]["step"] == best["global_step"] and "eval_loss" in best["log_history"][-1], "a checkpoint has its own evaluation", best)
     expect(older.losses != old.losses and all(loss == round(loss, 4) for loss in older.losses), "four decimals", older.losses)
     rates = [[record["learning_rate"] for record in records(done.output) if "loss" in record] for done in (old, older)]
     expect(rates[1][:2] == rates[0][1:] and rates[1][2] == 0, "the rate of the next update", rates)

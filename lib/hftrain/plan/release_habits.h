@@ -26,10 +26,12 @@ struct ReleaseHabits {
   bool measures_norm_only_to_clip() const { return release < 50500; }
   // With the strategy steps the last update was evaluated on a multiple alone.
   bool evaluates_multiples_only() const { return release < 50500; }
-  // Whether the last update is saved under a strategy whatever its number is.
+  // Evaluation had no count of labels: each batch gave the mean of its own.
+  bool evaluates_batch_means() const { return release < 45700; }
+  // Whether the last update is saved under a strategy whatever its number is. Where that is `epoch`, its epoch ends behind it, which was
+  // then saved over the first time, with its log and evaluation.
   bool saves_last_update(const std::string& strategy) const {
-    if (release >= 45700) return strategy == "steps";
-    return strategy != "no" && (release < 44700 || strategy != "best");
+    return strategy == "steps" || (strategy == "best" && release < 44700);
   }
 };
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "hftrain/base/clock.h"
+#include "hftrain/plan/release_habits.h"
 #include "hftrain/reporting/console_text.h"
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/tasks/task_table.h"
@@ -194,14 +195,16 @@ bool Evaluator::labelled(const models::Batch& columns) const {
 }
 
 bool Evaluator::judges_batches_alone() const {
-  return tasks::row_of(plan_.data.task).judges_batches_alone;
+  return tasks::row_of(plan_.data.task).judges_batches_alone ||
+         plan::ReleaseHabits{plan_.release}.evaluates_batch_means();
 }
 
 // What the summed loss of a batch is divided by.
 int64_t Evaluator::labels_of(const models::Batch& columns) const {
   const models::Batch& host = models::on_host(columns);  // a device would have to be waited for
-  return judges_batches_alone() ? models::predicted_label_count(host)
-                                : models::label_count(model_.architecture(), host);
+  const bool causal = model_.architecture().head() == architectures::Head::kCausalLm;
+  return causal && judges_batches_alone() ? models::predicted_label_count(host)
+                                          : models::label_count(model_.architecture(), host);
 }
 
 Prediction Evaluator::predict(const models::Batch& columns, bool with_loss) {

@@ -47,6 +47,10 @@ fault("a model gets token types that its tokenizer does not give",
       tests=["tasks: a tokenizer that names its inputs says whether a model gets token types"], says=r"has_types\(\)")
 
 fault("an evaluation of instructions divides as the Trainer's",
-      "lib/hftrain/trainer/evaluator.cpp", "return tasks::row_of(plan_.data.task).judges_batches_alone;", "return tasks::row_of(plan_.data.task).judges_batches_alone && plan_.batch.per_device_eval == 0;",
+      "lib/hftrain/trainer/evaluator.cpp", "return tasks::row_of(plan_.data.task).judges_batches_alone ||", "return (tasks::row_of(plan_.data.task).judges_batches_alone && plan_.batch.per_device_eval == 0) ||",
       tests=["parity: instructions, single and packed: losses are the Trainer's on TRL's masks"],
       says=r"evaluated-gpt2: eval_loss")
+
+fault("evaluations of before 4.57 divide by labels that nothing is predicted for",
+      "lib/hftrain/plan/release_habits.h", "bool evaluates_batch_means() const { return release < 45700; }", "bool evaluates_batch_means() const { return release < 0; }",
+      tests=["runs: loop options: an older release has its defaults and habits"], says=r"FAILED: evaluations had no count of labels")
