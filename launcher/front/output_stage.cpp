@@ -1,5 +1,6 @@
 #include "launcher/front/output_stage.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -190,6 +191,22 @@ ResumeDecision resume_as_asked(const plan::RunPlan& plan, ResumeDecision decisio
   return decision;
 }
 
+// Going back in a folder leaves what lies behind the checkpoint where it is.
+void tell_what_lies_ahead(const Inputs& inputs, ResumeDecision& decision) {
+  const std::vector<storage::CheckpointInfo> all = storage::list_checkpoints(inputs.output_dir);
+  const auto from = std::ranges::find_if(all, [&](const storage::CheckpointInfo& one) {
+    std::error_code error;
+    return std::filesystem::equivalent(one.path, decision.from, error);
+  });
+  if (from == all.end() || from + 1 == all.end()) return;
+  std::vector<std::string> ahead;
+  for (auto later = from + 1; later != all.end(); ++later)
+    ahead.push_back(std::filesystem::path(later->path).filename().string());
+  decision.notices.push_back("warning: " + join(ahead, ", ") + (ahead.size() == 1 ? " stays" : " stay") +
+                             " until a save takes the same step, and by number the last one is the newest of "
+                             "this folder: move what you leave away");
+}
+
 // What the Trainer has written of its run that is the same on every node that saved it (its save_on_each_node): not which process
 // it was, nor how long an evaluation took there. Losses are those of all ranks.
 std::string trainers_course(const std::string& folder) {
@@ -296,7 +313,9 @@ ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan) {
   const auto& asked = inputs.parsed.arguments.saving.resume_from_checkpoint;
   if (asked && *asked != "true" && *asked != "auto") {
     if (!inputs.parsed.arguments.output.overwrite_output_dir) refuse_others_checkpoints(inputs);
-    return resume_as_asked(plan, resume_from_folder(inputs, *asked));
+    ResumeDecision decision = resume_as_asked(plan, resume_from_folder(inputs, *asked));
+    tell_what_lies_ahead(inputs, decision);
+    return decision;
   }
   if (inputs.parsed.arguments.output.overwrite_output_dir) return begin_anew(inputs);
   refuse_others_checkpoints(inputs);

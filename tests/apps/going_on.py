@@ -56,6 +56,18 @@ def another_schedule_takes_the_step_and_the_rate_where_both_go_by_steps(fixture,
         expect('the saved schedule is "cosine", this run\'s is "WarmupLR"' in refused and "rank 0" not in refused, "before ranks are started", refused)
 
 
+def who_goes_back_is_told_what_stays_ahead(fixture, folder):
+    output = os.path.join(folder, "out")
+    common = fixture.flags(output, "--max_steps", 6, "--save_steps", 2, ranks=1)
+    fixture.call(*common)
+    back = [*common, "--save_steps", 3, "--resume_from_checkpoint"]
+    said = fixture.call("plan", *back, os.path.join(output, "checkpoint-2")).stderr
+    expect("warning: checkpoint-4, checkpoint-6 stay until a save takes the same step" in said, "both are named", said)
+    for place, words in ((os.path.join(output, "checkpoint-6"), back), (os.path.join(output, "checkpoint-2"), [*back[:-1], "--output_dir", output + "2", back[-1]])):
+        said = fixture.call("plan", *words, place).stderr
+        expect("until a save takes the same step" not in said, "nothing lies ahead there", said)
+
+
 if __name__ == "__main__":
     run_scenarios([early_stopping_counts_on_where_a_rank_was_lost, larger_batches_that_end_a_run_early_are_told,
-                   another_schedule_takes_the_step_and_the_rate_where_both_go_by_steps], sys.argv[1:], Fixture)
+                   another_schedule_takes_the_step_and_the_rate_where_both_go_by_steps, who_goes_back_is_told_what_stays_ahead], sys.argv[1:], Fixture)

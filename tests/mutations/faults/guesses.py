@@ -83,3 +83,7 @@ fault("the time that choosing a token takes is not looked at",
 fault("texts of large models are never foreseen unasked",
       "lib/hftrain/generation/text_protocol.cpp", """? "auto" : "none";""", """? "none" : "none";""",
       tests=["runs: generation: copies of weights foresee and change no text"], says=r"unasked of a large model")
+
+fault("who goes back in a folder is not told what lies ahead",
+      "launcher/front/output_stage.cpp", "if (from == all.end() || from + 1 == all.end()) return;", "if (from == all.end() || from + 1 != all.end()) return;",
+      tests=["runs: going on: who goes back is told what stays ahead"], says=r"FAILED: both are named")
