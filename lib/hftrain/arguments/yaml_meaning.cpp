@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hftrain/arguments/value.h"
+#include "hftrain/arguments/yaml_numbers.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::arguments {
@@ -31,20 +32,6 @@ std::optional<bool> truth_in(const std::string& text, bool switches_alone) {
 
 const char* truth_word(bool truth) {
   return truth ? "true" : "false";
-}
-
-// "16" of 0x10 and 0b1_0000, which are whole numbers there; any other text as it is.
-std::string decimal(const std::string& text) {
-  const size_t sign = !text.empty() && (text.front() == '-' || text.front() == '+') ? 1 : 0;
-  std::string digits = text.substr(sign);
-  const bool binary = digits.starts_with("0b");
-  if (!binary && !digits.starts_with("0x")) return text;
-  std::erase(digits.erase(0, 2), '_');
-  int64_t number = 0;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), number, binary ? 2 : 16);
-  const bool whole = error == std::errc() && end == digits.data() + digits.size() && number >= 0;
-  return whole ? (text.front() == '-' ? "-" : "") + std::to_string(number) : text;
 }
 
 template <typename Number>
@@ -86,7 +73,7 @@ Json elements_meant_in_yaml(const Flag& flag, Json list, const PlainParts& plain
 Json parts_meant_in_yaml(Json mapping, const PlainParts& plain, const std::string& pointer) {
   return changed(std::move(mapping), plain, pointer, [](const std::string& text) -> Json {
     if (const auto truth = truth_in(text, /*switches_alone=*/true)) return truth_word(*truth);
-    return plain_number(decimal(text));
+    return plain_number(decimal_of_yaml(text));
   });
 }
 
@@ -99,7 +86,7 @@ Json meant_in_yaml(const Flag& flag, Json written, const PlainParts& plain) {
   const auto truth = truth_in(text, /*switches_alone=*/!chooses);
   if (truth && (chooses || flag.slot.type == Type::kBool)) return *truth;
   const bool number = flag.slot.type == Type::kInt || flag.slot.type == Type::kFloat;
-  return with_plain_numbers(flag, number ? Json(decimal(text)) : std::move(written));
+  return with_plain_numbers(flag, number ? Json(decimal_of_yaml(text)) : std::move(written));
 }
 
 Json typed_parts(Json value, const PlainParts& plain, const std::string& pointer) {

@@ -13,8 +13,8 @@ namespace hftrain::arguments {
 // JSON pointers of the parts of a value that stand without quotes.
 using PlainParts = std::set<std::string>;
 
-// The written value of a flag, or each of a list: on, off and words for the `no` of one that has it are truth values, numbers may be
-// 0x10 or 0b10, and have underscores between digits, these in quotes too.
+// The written value of a flag, or each of a list: on, off and words for the `no` of one that has it are truth values, numbers are
+// those of yaml_numbers.h beside what the flag takes anyway (5e-5, which is a text there), and underscores between digits count in quotes, too.
 Json meant_in_yaml(const Flag& flag, Json written, const PlainParts& plain);
 // The same of a mapping whose keys are no flags. What is text stays text.
 Json parts_meant_in_yaml(Json mapping, const PlainParts& plain, const std::string& pointer = "");

@@ -76,3 +76,14 @@ fault("of a metric that a program gives twice one number is lost",
       "apps/hftrain-worker/program/rank.cpp", "if (!names.insert(name).second)", "if (names.insert(name).second && name.empty())",
       tests=["runs: programs that do what they may not end in words"],
       says=r"ends with 1")
+fault("010 in a file is ten",
+      "lib/hftrain/arguments/yaml_numbers.cpp", "of_base(text, 8)", "of_base(text, 10)",
+      tests=["arguments: numbers of YAML are those of PyYAML, and no other scalar is taken for one",
+             "arguments: numbers of YAML 1.1 count without quotes, in mappings and choices too, and not on a command line"],
+      says=r"decimal|max_steps")
+
+fault("1:30 in a file is no number",
+      "lib/hftrain/arguments/yaml_numbers.cpp", "if (colon < text.size()) return of_base_60(text.substr(0, colon), text.substr(colon), \"\");",
+      "if (colon < text.size()) return std::nullopt;",
+      tests=["arguments: numbers of YAML are those of PyYAML, and no other scalar is taken for one"],
+      says=r"decimal")
