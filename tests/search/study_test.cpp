@@ -169,6 +169,26 @@ TEST_CASE("a search of a share of warmup that was kept as warmup_steps goes on",
   CHECK(Study(specification, folder / "s").trials().at(0).parameters == parameters);
 }
 
+TEST_CASE("a search of before whose choices of texts were numbers goes on with them", "[search]") {
+  const TemporaryDirectory folder;
+  Specification specification = five_random();
+  specification.space = {{.flag = "run_name", .choices = {"1e3", "007", "true", "a", 5}}};
+  const std::vector<Json> before = {1000.0, 7, true, "a", 5};
+  Study(specification, folder / "s").begin();
+  const std::string path = folder / "s/search.json";
+  Json kept = read_json_file(path);
+  kept["search"]["space"]["run_name"]["choices"] = before;
+  kept["trials"][0]["parameters"] = {{"run_name", 7}};
+  write_file_atomically(path, kept.dump());
+  Study study(specification, folder / "s");
+  CHECK(study.specification().space.at(0).choices == before);
+  study.begin();
+  CHECK(read_json_file(path)["search"] == kept["search"]);
+  CHECK(std::ranges::count(before, study.trials().at(1).parameters["run_name"]) == 1);
+  specification.space[0].choices[0] = "1e4";
+  CHECK_THROWS_AS(Study(specification, folder / "s"), Error);
+}
+
 TEST_CASE("another search in the folder is refused, a damaged one named", "[search]") {
   const TemporaryDirectory folder;
   Study(five_random(), folder / "s").begin();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
 
 namespace hftrain::search {
 namespace {
@@ -62,6 +64,19 @@ double Parameter::place_of(const Json& value) const {
   const auto at = [this](double each) { return log ? std::log(each) : each / 2; };
   const double width = at(high) - at(low);
   return width > 0 ? std::clamp((at(drawn) - at(low)) / width, 0.0, 1.0) : 0.5;
+}
+
+Json spelled_by(const Json& text) {
+  if (!text.is_string()) return text;
+  const auto& word = text.get_ref<const std::string&>();
+  if (word == "true" || word == "false") return word == "true";
+  char* end = nullptr;
+  const double value = std::strtod(word.c_str(), &end);
+  const bool numeric =
+      !word.empty() && *end == '\0' && word.find_first_not_of("0123456789+-.eE") == std::string::npos;
+  if (!numeric) return text;
+  const bool whole = word.find_first_of(".eE") == std::string::npos && std::abs(value) < 1e15;
+  return whole ? Json(static_cast<int64_t>(value)) : Json(value);
 }
 
 std::string word_of(const Json& value) {

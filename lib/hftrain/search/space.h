@@ -35,6 +35,9 @@ struct Parameter {
 
 using Space = std::vector<Parameter>;
 
+// A text as the number or truth value that it spells; any other value as it is.
+Json spelled_by(const Json& text);
+
 // A value as a word of a command line.
 std::string word_of(const Json& value);
 

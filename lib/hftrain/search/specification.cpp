@@ -86,7 +86,7 @@ class Reader {
   std::optional<double> number(const Json& mapping, const std::string& key, const std::string& pointer) {
     if (!mapping.contains(key)) return std::nullopt;
     if (mapping[key].is_string()) {
-      const Json value = scalar(mapping[key]);
+      const Json value = spelled_by(mapping[key]);
       if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
     }
     wrong(pointer + '/' + key, "'" + word_of(mapping[key]) + "' is no number", "a number stands here",
@@ -119,20 +119,6 @@ class Reader {
     return std::nullopt;
   }
 
-  // A text as the number or truth value that it spells.
-  static Json scalar(const Json& text) {
-    if (!text.is_string()) return text;
-    const auto& word = text.get_ref<const std::string&>();
-    if (word == "true" || word == "false") return word == "true";
-    char* end = nullptr;
-    const double value = std::strtod(word.c_str(), &end);
-    const bool numeric =
-        !word.empty() && *end == '\0' && word.find_first_not_of("0123456789+-.eE") == word.npos;
-    if (!numeric) return text;
-    const bool whole = word.find_first_of(".eE") == word.npos && std::abs(value) < 1e15;
-    return whole ? Json(static_cast<int64_t>(value)) : Json(value);
-  }
-
   size_t mistakes() const { return problems_.size(); }
   void finish() const {
     if (!problems_.empty()) throw Error(ExitCode::kUsage, problems_);
@@ -156,7 +142,7 @@ const char* word_of_truth(const arguments::Flag& flag, bool truth) {
 // that it is in a file, too; of one that takes any text so is a truth value.
 Json choice_of(const arguments::Flag* flag, const Json& written) {
   using arguments::Type;
-  Json value = Reader::scalar(written);
+  Json value = spelled_by(written);
   if (flag == nullptr) return value;
   const Type type = flag->slot.type;
   if (type == Type::kBool || type == Type::kInt || type == Type::kFloat) return value;

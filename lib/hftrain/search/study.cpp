@@ -61,6 +61,20 @@ Json with_names_of_space(Json search, const std::vector<Parameter>& space) {
   return search;
 }
 
+// Texts of choices that spell numbers were those once. Its trials have these, and a search that began with them goes on with them.
+void take_choices_of(const Json& search, std::vector<Parameter>& space) {
+  for (Parameter& parameter : space) {
+    const Json::json_pointer place = Json::json_pointer("/space") / parameter.flag / "choices";
+    if (!search.is_object() || !search.contains(place)) continue;
+    const auto meant = [](const Json& before, const Json& now) {
+      return before == now || before == spelled_by(now);
+    };
+    const Json& choices = search.at(place);
+    if (std::equal(choices.begin(), choices.end(), parameter.choices.begin(), parameter.choices.end(), meant))
+      parameter.choices.assign(choices.begin(), choices.end());
+  }
+}
+
 Trial read_trial(const Json& written, int number, const std::vector<Parameter>& space,
                  const std::string& path) {
   Trial trial;
@@ -140,8 +154,9 @@ void Study::load(Json (*compared)(Json)) {
   const Json written = read_json_file(path, static_cast<int>(ExitCode::kData));
   if (!written.is_object() || !written.contains("trials") || !written["trials"].is_array())
     throw damaged(path, "it holds no trials");
-  if (with_names_of_space(written.value("search", Json()), specification_.space) !=
-      specification_.identity()) {
+  const Json search = with_names_of_space(written.value("search", Json()), specification_.space);
+  take_choices_of(search, specification_.space);
+  if (search != specification_.identity()) {
     throw Error(ExitCode::kUsage, "another search is in this folder")
         .where(path)
         .why("method, metric, seed or space are not those of --search")

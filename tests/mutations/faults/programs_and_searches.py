@@ -76,6 +76,11 @@ fault("of a metric that a program gives twice one number is lost",
       "apps/hftrain-worker/program/rank.cpp", "if (!names.insert(name).second)", "if (names.insert(name).second && name.empty())",
       tests=["runs: programs that do what they may not end in words"],
       says=r"ends with 1")
+fault("a search of before whose choices of texts were numbers is another one",
+      "lib/hftrain/search/study.cpp", "  take_choices_of(search, specification_.space);\n", "  if (search.is_null()) take_choices_of(search, specification_.space);\n",
+      tests=["search: a search of before whose choices of texts were numbers goes on with them"],
+      says=r"another search")
+
 fault("010 in a file is ten",
       "lib/hftrain/arguments/yaml_numbers.cpp", "of_base(text, 8)", "of_base(text, 10)",
       tests=["arguments: numbers of YAML are those of PyYAML, and no other scalar is taken for one",
