@@ -261,11 +261,20 @@ def outputs_of_another_shape_are_refused(library, folder):
         text = library.wrong("predicts", how, os.path.join(folder, how), *EVALUATES, code=1)
         runs.in_order(text, "the program 'wrong' has failed", "its Trainer, prediction_step", words)
     for kind, how, method, words in (("prices", "loss_throws", "compute_loss", "no price"), ("prices", "loss_is_logits", "compute_loss", "no float32 scalar"),
+                                     ("tells", "tells_step", "log", "it gives 'step' twice"), ("tells", "tells_epoch", "log", "it gives 'epoch'"),
+                                     ("tells", "tells_time", "log", "it gives 'time'"), ("tells", "tells_namelessly", "log", "a metric without a name"),
                                      ("judges", "judging_throws", "compute_metrics", "no judgement"),
                                      ("judges", "judges_twice", "compute_metrics", "it gives 'mine' twice"), ("judges", "judges_speed", "compute_metrics", "it gives 'runtime'"),
                                      ("judges", "judges_namelessly", "compute_metrics", "a metric without a name")):
         text = library.wrong(kind, how, os.path.join(folder, how), *EVALUATES, code=1)
         runs.in_order(text, "the program 'wrong' has failed", f"its Trainer, {method}, ", words)
+def a_number_that_it_logs_again_is_its_own(library, folder):
+    own = os.path.join(folder, "own")
+    library.wrong("tells", "tells_again", own, "--max_steps", 2)
+    lines = pathlib.Path(own, "hftrain", "log.jsonl").read_text().splitlines()
+    expect(column(own) and set(column(own)) == {7} and all(line.count('"loss"') == 1 for line in lines), "it stands there once", lines)
+
+
 
 
 def its_metrics_say_which_model_is_best(library, folder):
@@ -366,7 +375,7 @@ def commands_without_a_run_are_those_of_hftrain(library, folder):
 SCENARIOS = [a_plain_program_trains_as_hftrain, a_loss_and_its_log_are_the_programs, a_training_step_sees_the_inputs_first,
              its_metrics_judge_what_its_step_predicts, what_could_not_act_is_refused, its_loaders_give_other_data, optimizers_are_passed_in_and_saved,
              what_it_creates_is_used_in_its_stages, flags_of_what_it_creates_itself_are_told, a_callback_stops_and_saves,
-             others_are_refused_before_anything_starts, outputs_of_another_shape_are_refused, its_metrics_say_which_model_is_best,
+             others_are_refused_before_anything_starts, outputs_of_another_shape_are_refused, a_number_that_it_logs_again_is_its_own, its_metrics_say_which_model_is_best,
              an_optimizer_that_is_none_is_that_of_the_flags, state_that_checkpoints_could_not_keep_is_refused,
              batches_that_do_not_fit_are_refused, a_method_that_hides_one_of_trainer_does_not_compile, stages_are_told_and_fail_as_hftrain_does, commands_without_a_run_are_those_of_hftrain]
 

@@ -1,5 +1,6 @@
 #include "program/rank.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include "hftrain/base/log_level.h"
 #include "hftrain/base/text.h"
 #include "hftrain/models/batch.h"
+#include "hftrain/reporting/record_sink.h"
 #include "hftrain/tasks/scorer.h"
 #include "hftrain/tasks/task_description.h"
 #include "hftrain/tasks/task_table.h"
@@ -71,17 +73,26 @@ double finite_factor(const Schedule& schedule, int64_t updates) {
   return factor;
 }
 
-// Of two numbers under one name one would be lost. A program's loss stands in the place of the model's, as with the Trainer.
+// Who gives a number the name of another one that is told beside it would lose one of the two.
+void check_name(const std::string& name, bool taken, const std::string& teller) {
+  if (name.empty()) throw std::runtime_error("it gives a metric without a name");
+  if (taken)
+    throw std::runtime_error("it gives '" + name + "' twice, or in the place of what " + teller +
+                             " tells of itself");
+}
+
+// A program's loss stands in the place of the model's, as with the Trainer.
 plugin::Metrics once_each(plugin::Metrics metrics) {
   std::set<std::string> names(tasks::kEvaluationRecords.begin(), tasks::kEvaluationRecords.end());
   names.erase("loss");
-  for (const auto& [name, value] : metrics) {
-    if (name.empty()) throw std::runtime_error("it gives a metric without a name");
-    if (!names.insert(name).second)
-      throw std::runtime_error("it gives '" + name +
-                               "' twice, or in the place of what evaluation tells of itself");
-  }
+  for (const auto& [name, value] : metrics) check_name(name, !names.insert(name).second, "evaluation");
   return metrics;
+}
+
+// Of two numbers for one metric the later one counts, as in a dictionary: that is how a program changes one.
+void check_names_of_record(const plugin::Metrics& metrics) {
+  for (const auto& [name, value] : metrics)
+    check_name(name, std::ranges::count(reporting::kRecordPlaces, name) > 0, "each record");
 }
 
 Error refusal_of(const std::string& why, const std::string& hint) {
@@ -233,7 +244,10 @@ void Rank::add_methods(trainer::Extensions& extensions) {
     extensions.edit_record = [this, part](Json& record) {
       const plugin::Metrics shown = trainer::numbers_of(record);
       plugin::Metrics changed = shown;
-      part.call("log", [&] { own_->log(changed); });
+      part.call("log", [&] {
+        own_->log(changed);
+        check_names_of_record(changed);
+      });
       take_numbers(record, shown, changed);
     };
   if (overridden.prediction_step)

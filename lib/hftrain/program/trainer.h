@@ -85,8 +85,8 @@ class Trainer {
   // Numbers of an evaluation or a prediction beside those of its task, under names without eval_ or predict_. All ranks keep all
   // outputs; what rank 0 gives counts on all.
   virtual Metrics compute_metrics(const EvalPrediction& all);
-  // Each record before it goes to the console, to log.jsonl, to trackers and to on_log; may add to it and take away. Evaluations decide
-  // over checkpoints by what they have measured.
+  // Each record before it goes to the console, to log.jsonl, to trackers and to on_log; may add to it and take away; `step`, `epoch`
+  // and `time` are its own. Evaluations decide over checkpoints by what they have measured.
   virtual void log(Metrics& record);
   // Made once; nothing: those that were passed in, or those of the flags, which the run says.
   virtual std::unique_ptr<Optimizer> create_optimizer(const std::vector<ParameterGroup>& groups);

@@ -10,8 +10,6 @@
 namespace hftrain::reporting {
 namespace {
 
-const std::vector<std::string> kFixedColumns = {"step", "epoch", "time"};
-
 std::string csv_quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
@@ -74,15 +72,15 @@ std::string widened(const std::string& records, size_t count) {
 }  // namespace
 
 CsvSink::CsvSink(const std::string& path)
-    : path_(path), columns_(kFixedColumns), file_(open_for_lines(path)) {
+    : path_(path), columns_(kRecordPlaces.begin(), kRecordPlaces.end()), file_(open_for_lines(path)) {
   const std::string text = read_file(path);
   if (text.empty()) {
     write_all(file_.get(), header_of(columns_), path_);
     return;
   }
   columns_ = parse_header(text);
-  const bool ours = columns_.size() >= kFixedColumns.size() &&
-                    std::equal(kFixedColumns.begin(), kFixedColumns.end(), columns_.begin());
+  const bool ours = columns_.size() >= kRecordPlaces.size() &&
+                    std::equal(kRecordPlaces.begin(), kRecordPlaces.end(), columns_.begin());
   if (!ours)
     throw Error(ExitCode::kData, "not a table of logged records")
         .where(path)
@@ -99,7 +97,7 @@ void CsvSink::record(const LogRecord& record) {
 
   std::vector<std::string> cells = {std::to_string(record.step), python_repr(record.epoch),
                                     python_repr(record.time)};
-  for (size_t i = kFixedColumns.size(); i < columns_.size(); ++i) {
+  for (size_t i = kRecordPlaces.size(); i < columns_.size(); ++i) {
     const auto found = record.metrics.find(columns_[i]);
     cells.push_back(found == record.metrics.end() ? "" : cell(*found));
   }

@@ -1,14 +1,19 @@
 // Where logged records go, beside the console. Sinks know names and numbers, nothing of training.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "hftrain/base/environment.h"
 #include "hftrain/base/json.h"
 
 namespace hftrain::reporting {
+
+// What a record says of itself, before its metrics.
+inline constexpr std::array<std::string_view, 3> kRecordPlaces = {"step", "epoch", "time"};
 
 // One logged record: loss and learning rate at an interval, the metrics of an evaluation, or those at the
 // end.
@@ -16,7 +21,7 @@ struct LogRecord {
   int64_t step = 0;
   double epoch = 0;
   double time = 0;                // Unix seconds
-  Json metrics = Json::object();  // without step, epoch and time
+  Json metrics = Json::object();  // none of them called as one of kRecordPlaces
 };
 
 // What a tracker may say of the run as a whole: its configuration.

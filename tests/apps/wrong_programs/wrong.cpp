@@ -82,6 +82,19 @@ class Judging final : public Trainer {
 };
 
 // create_optimizer, create_scheduler
+// log
+
+class Telling final : public Trainer {
+ public:
+  using Trainer::Trainer;
+  void log(Metrics& record) override {
+    if (is("tells_again")) record.emplace_back("loss", 7);
+    if (is("tells_namelessly")) record.emplace_back("", 7);
+    for (const char* name : {"step", "epoch", "time"})
+      if (is(std::string("tells_") + name)) record.emplace_back(name, 7);
+  }
+};
+
 
 class Descending final : public Optimizer {
  public:
@@ -267,6 +280,7 @@ int main(int argc, char** argv) {
       {"prices", hftrain::main<Pricing>},
       {"judges", hftrain::main<Judging>},
       {"passes", hftrain::main<Passing>},
+      {"tells", hftrain::main<Telling>},
       {"passes_and_makes_nothing", hftrain::main<PassingAndMakingNothing>},
       {"descends", hftrain::main<DescendingByFlags>},
       {"makes_nothing", hftrain::main<MakingNothing>},

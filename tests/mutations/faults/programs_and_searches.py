@@ -32,6 +32,11 @@ fault("a program's loader goes on in the middle of an epoch of other ranks",
       tests=[OF_PROGRAMS],
       says=r"ends with 2")
 
+fault("a program logs its own number as a record's step",
+      "apps/hftrain-worker/program/rank.cpp", "std::ranges::count(reporting::kRecordPlaces, name) > 0", "false",
+      tests=["runs: programs that do what they may not end in words"],
+      says=r"ends with 1")
+
 fault("a plug-in of a file is replaced by that of the command line without a word",
       "lib/hftrain/arguments/merge.cpp", "if (flag.given_once) tell_replaced(", "if (flag.given_once && winner.value.is_null()) tell_replaced(",
       tests=["arguments: a plug-in of a file that another one replaces is told, with both places"],
