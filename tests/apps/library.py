@@ -261,6 +261,7 @@ def outputs_of_another_shape_are_refused(library, folder):
         text = library.wrong("predicts", how, os.path.join(folder, how), *EVALUATES, code=1)
         runs.in_order(text, "the program 'wrong' has failed", "its Trainer, prediction_step", words)
     for kind, how, method, words in (("prices", "loss_throws", "compute_loss", "no price"), ("prices", "loss_is_logits", "compute_loss", "no float32 scalar"),
+                                     ("prices", "loss_is_cut_off", "compute_loss", "no gradient flows from its loss to the model"),
                                      ("tells", "tells_step", "log", "it gives 'step' twice"), ("tells", "tells_epoch", "log", "it gives 'epoch'"),
                                      ("tells", "tells_time", "log", "it gives 'time'"), ("tells", "tells_namelessly", "log", "a metric without a name"),
                                      ("judges", "judging_throws", "compute_metrics", "no judgement"),

@@ -270,6 +270,25 @@ TEST_CASE("a loss that is no float32 scalar is refused in words") {
   }
 }
 
+TEST_CASE("a loss from which no gradient flows is refused in words, recomputed or not") {
+  const TemporaryDirectory folder;
+  plan::RunPlan plan = tiny_plan(folder.path(), "out", 8);
+  plan.model.gradient_checkpointing = GENERATE(false, true);
+  Extensions extensions;
+  extensions.loss =
+      plugin_loss(kPart, [](const plugin::LossInput& input) { return input.model_loss().detach(); });
+  try {
+    train_with(plan, std::move(extensions));
+    FAIL("it did not end the run");
+  } catch (const Error& error) {
+    const Diagnostic& told = error.diagnostics().front();
+    CHECK(error.code() == ExitCode::kInternal);
+    CHECK(told.what == "the plug-in 'mine' has failed");
+    CHECK(told.why.starts_with("no gradient flows from its loss to the model"));
+    CHECK(told.hint == "mend it, or train without it");
+  }
+}
+
 namespace {
 
 // As resolve() would plan it for ranks that share an output folder.

@@ -1,5 +1,7 @@
 #include "hftrain/trainer/plugin_loss.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,6 +16,18 @@ void check_loss(const at::Tensor& loss) {
                                            : std::string("the tensor is undefined")));
 }
 
+namespace {
+
+// Where gradients are wanted. LibTorch would say so in its own words, and of no loss.
+void check_gradient(const at::Tensor& loss) {
+  if (!at::GradMode::is_enabled() || loss.requires_grad()) return;
+  throw std::runtime_error(
+      "no gradient flows from its loss to the model: it is not made of the logits or the model's loss, or is "
+      "cut off from them (detach(), item(), argmax(), a NoGradGuard)");
+}
+
+}  // namespace
+
 models::OwnLoss plugin_loss(PluginPart part, plugin::Loss loss, const char* doing) {
   return [part = std::move(part), loss = std::move(loss), doing](const models::OwnLossInput& input) {
     return part.call(doing, [&] {
@@ -27,6 +41,7 @@ models::OwnLoss plugin_loss(PluginPart part, plugin::Loss loss, const char* doin
                                       .attention_mask = batch.attention_mask,
                                       .num_items = input.num_items});
       check_loss(result);
+      check_gradient(result);
       return result.reshape({});
     });
   };

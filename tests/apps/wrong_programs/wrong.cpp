@@ -57,6 +57,7 @@ class Pricing final : public Trainer {
   using Trainer::Trainer;
   at::Tensor compute_loss(const LossInput& input) override {
     if (is("loss_throws")) throw std::runtime_error("no price");
+    if (is("loss_is_cut_off")) return input.model_loss().detach();
     return is("loss_is_logits") ? input.logits() : input.model_loss();
   }
 };

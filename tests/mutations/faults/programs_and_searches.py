@@ -37,6 +37,11 @@ fault("a program logs its own number as a record's step",
       tests=["runs: programs that do what they may not end in words"],
       says=r"ends with 1")
 
+fault("a loss without a gradient ends in the words of LibTorch",
+      "lib/hftrain/trainer/plugin_loss.cpp", "if (!at::GradMode::is_enabled() || loss.requires_grad()) return;", "if (!at::GradMode::is_enabled() || loss.defined()) return;",
+      tests=["trainer: a loss from which no gradient flows is refused in words, recomputed or not"],
+      says=r"told\.what|told\.why|due to unexpected exception")
+
 fault("a plug-in of a file is replaced by that of the command line without a word",
       "lib/hftrain/arguments/merge.cpp", "if (flag.given_once) tell_replaced(", "if (flag.given_once && winner.value.is_null()) tell_replaced(",
       tests=["arguments: a plug-in of a file that another one replaces is told, with both places"],
