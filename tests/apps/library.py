@@ -170,6 +170,9 @@ def optimizers_are_passed_in_and_saved(library, folder):
     expect(column(whole)[0] == column(plain)[0] and differ(column(whole)[1:], column(plain)[1:]), "other updates than AdamW's",
            (column(whole), column(plain)))
     expect(column(whole)[-1] < column(whole)[0] - 0.05, "it learns", column(whole))
+    cards = [pathlib.Path(path, "README.md").read_text() for path in (whole, plain)]
+    expect(all(f"- {part}: that of the program 'signs'\n" in cards[0] for part in ("optimizer", "lr_scheduler_type")), "the card names it", cards[0])
+    expect("warmup" not in cards[0] and "- optimizer: adamw" in cards[1] and "- lr_scheduler_warmup_steps: " in cards[1], "and that of flags", cards)
     library.start(library.program("signs"), half, *flags, "--save_strategy", "steps", "--save_steps", "4")
     shutil.rmtree(os.path.join(half, "checkpoint-8"))
     library.start(library.program("signs"), half, *flags, "--resume_from_checkpoint", "true")
@@ -297,6 +300,7 @@ def an_optimizer_that_is_none_is_that_of_the_flags(library, folder):
     none, plain, passed, passed_and_none = (os.path.join(folder, name) for name in names)
     flags = ("--max_steps", 4)
     text = library.wrong("makes_nothing", "", none, *flags)
+    expect("that of the program" not in pathlib.Path(none, "README.md").read_text(), "and its card says those", none)
     for method in ("create_optimizer", "create_scheduler"):
         expect(f"{method} of the program 'wrong' makes none: it is the one of the flags" in text, "it is said", text)
     library.plain(plain, *flags, ranks=1)

@@ -369,9 +369,10 @@ std::shared_ptr<trainer::Trainer> Rank::open() {
   add_callbacks(extensions);
   add_methods(extensions);
   add_loaders(extensions);
+  extensions.program = part_of_program(kTrainer).whole;
   add_schedule(extensions);
   add_optimizer(extensions);
-  if (extensions.whose.empty()) extensions.whose = part_of_program(kTrainer).whole;
+  if (extensions.whose.empty()) extensions.whose = extensions.program;
   return std::make_shared<trainer::Trainer>(parts.plan, parts.context, parts.communicator, parts.events,
                                             std::move(extensions));
 }

@@ -41,7 +41,8 @@ struct Extensions {
   PredictionStep prediction_step;          // not set: forward
   OwnMetrics metrics;                      // not set: those of the task alone
   OwnLoaders loaders;
-  // Not set: those of the plan. An optimizer that is not made is that of the plan, too.
+  // Not set: those of the plan. An optimizer that is not made is that of the plan, too. `program`: whose they are, "the program 'mine'".
+  std::string program;
   parallel::OptimizerMaker make_optimizer;
   optim::Factor rate_factor;
 };

@@ -145,7 +145,7 @@ void Trainer::finish_training() {
 }
 
 void Trainer::write_card() const {
-  write_file_atomically(plan_.output_dir + "/README.md", run_card(plan_, log_->history()));
+  write_file_atomically(plan_.output_dir + "/README.md", run_card(plan_, makers_, log_->history()));
 }
 
 // Outside training the whole model may compute in half precision (--bf16_full_eval, --fp16_full_eval).

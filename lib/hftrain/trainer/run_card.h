@@ -8,6 +8,12 @@
 
 namespace hftrain::trainer {
 
-std::string run_card(const plan::RunPlan& plan, const reporting::LogHistory& history);
+// Whose these parts were, "the program 'mine'"; empty: of the plan.
+struct MakersOfParts {
+  std::string optimizer, schedule;
+};
+
+std::string run_card(const plan::RunPlan& plan, const MakersOfParts& makers,
+                     const reporting::LogHistory& history);
 
 }  // namespace hftrain::trainer

@@ -31,7 +31,7 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
   const PhaseClock::Span span = clock_.span("load");
   runtime::seed_generators(plan.seed, *context.device_runtime, context.device);
   model_ = make_model(plan, context.device);
-  strategy_ = make_strategy(plan, *model_, communicator, extensions.make_optimizer);
+  strategy_ = make_strategy(plan, *model_, communicator, told_maker(extensions));
   checkpointing_ = make_checkpointing(plan, *strategy_);
   nn::UnitRunner& inner = checkpointing_ ? *checkpointing_ : strategy_->unit_runner();
   if (plan.detect_overflow) overflow_watch_ = std::make_unique<OverflowWatch>(*model_, inner);
@@ -39,6 +39,7 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
   schedule_ = extensions.rate_factor
                   ? optim::own_schedule(plan.optimizer.learning_rate, extensions.rate_factor)
                   : make_schedule(plan);
+  if (extensions.rate_factor) makers_.schedule = extensions.program;
   const models::ObjectiveMaker objectives =
       extensions.loss ? models::own_loss(extensions.loss) : models::loss_objective;
   update_ = std::make_unique<Update>(plan, *model_, runner, *strategy_, *schedule_, scaler_, step_clock_,
@@ -72,6 +73,16 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
 }
 
 Trainer::~Trainer() = default;
+
+parallel::OptimizerMaker Trainer::told_maker(const Extensions& extensions) {
+  if (!extensions.make_optimizer) return {};
+  return [this, make = extensions.make_optimizer,
+          program = extensions.program](std::vector<optim::ParameterGroup> groups) {
+    auto made = make(std::move(groups));
+    if (made) makers_.optimizer = program;
+    return made;
+  };
+}
 
 RunOutcome Trainer::run() {
   train_as_planned();

@@ -32,6 +32,7 @@
 #include "hftrain/trainer/overflow_watch.h"
 #include "hftrain/trainer/phase_clock.h"
 #include "hftrain/trainer/profile.h"
+#include "hftrain/trainer/run_card.h"
 #include "hftrain/trainer/run_log.h"
 #include "hftrain/trainer/step_clock.h"
 #include "hftrain/trainer/step_sync.h"
@@ -69,6 +70,8 @@ class Trainer {
   std::string describe_memory() const;
 
  private:
+  // That of the extensions, of which the card is told; not set where they have none.
+  parallel::OptimizerMaker told_maker(const Extensions& extensions);
   void load();
   void load_weights_of(const std::string& folder);
   // Of all parameters, or those at these positions of the table.
@@ -219,6 +222,7 @@ class Trainer {
   Callbacks callbacks_;
   bool agrees_on_flags_ = false, told_of_no_validation_ = false;
   std::string others_;  // Extensions::whose
+  MakersOfParts makers_;
   OwnMetrics own_metrics_;
   OwnLoaders own_loaders_;
   std::function<void(Json&)> edit_record_;

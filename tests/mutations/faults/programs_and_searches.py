@@ -42,6 +42,16 @@ fault("a loss without a gradient ends in the words of LibTorch",
       tests=["trainer: a loss from which no gradient flows is refused in words, recomputed or not"],
       says=r"told\.what|told\.why|due to unexpected exception")
 
+fault("the card of a program's model names the optimizer of the flags",
+      "lib/hftrain/trainer/trainer.cpp", "if (made) makers_.optimizer = program;", "if (!made) makers_.optimizer = program;",
+      tests=[OF_PROGRAMS],
+      says=r"the card names it")
+
+fault("the card of a program's model names the schedule of the flags",
+      "lib/hftrain/trainer/trainer.cpp", "if (extensions.rate_factor) makers_", "if (!extensions.rate_factor) makers_",
+      tests=[OF_PROGRAMS],
+      says=r"the card names it")
+
 fault("a plug-in of a file is replaced by that of the command line without a word",
       "lib/hftrain/arguments/merge.cpp", "if (flag.given_once) tell_replaced(", "if (flag.given_once && winner.value.is_null()) tell_replaced(",
       tests=["arguments: a plug-in of a file that another one replaces is told, with both places"],
