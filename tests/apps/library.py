@@ -272,13 +272,13 @@ def outputs_of_another_shape_are_refused(library, folder):
                                      ("judges", "judges_namelessly", "compute_metrics", "a metric without a name")):
         text = library.wrong(kind, how, os.path.join(folder, how), *EVALUATES, code=1)
         runs.in_order(text, "the program 'wrong' has failed", f"its Trainer, {method}, ", words)
+
+
 def a_number_that_it_logs_again_is_its_own(library, folder):
     own = os.path.join(folder, "own")
     library.wrong("tells", "tells_again", own, "--max_steps", 2)
     lines = pathlib.Path(own, "hftrain", "log.jsonl").read_text().splitlines()
     expect(column(own) and set(column(own)) == {7} and all(line.count('"loss"') == 1 for line in lines), "it stands there once", lines)
-
-
 
 
 def its_metrics_say_which_model_is_best(library, folder):

@@ -82,7 +82,6 @@ class Judging final : public Trainer {
   int calls_ = 0;
 };
 
-// create_optimizer, create_scheduler
 // log
 
 class Telling final : public Trainer {
@@ -96,6 +95,7 @@ class Telling final : public Trainer {
   }
 };
 
+// create_optimizer, create_scheduler
 
 class Descending final : public Optimizer {
  public:
@@ -280,8 +280,8 @@ int main(int argc, char** argv) {
       {"predicts", hftrain::main<Predicting>},
       {"prices", hftrain::main<Pricing>},
       {"judges", hftrain::main<Judging>},
-      {"passes", hftrain::main<Passing>},
       {"tells", hftrain::main<Telling>},
+      {"passes", hftrain::main<Passing>},
       {"passes_and_makes_nothing", hftrain::main<PassingAndMakingNothing>},
       {"descends", hftrain::main<DescendingByFlags>},
       {"makes_nothing", hftrain::main<MakingNothing>},

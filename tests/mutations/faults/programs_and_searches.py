@@ -93,9 +93,10 @@ fault("a number of trials at a time that is none is answered with twenty",
       says=r"all of them")
 
 fault("of a metric that a program gives twice one number is lost",
-      "apps/hftrain-worker/program/rank.cpp", "if (!names.insert(name).second)", "if (names.insert(name).second && name.empty())",
+      "apps/hftrain-worker/program/rank.cpp", "!names.insert(name).second, \"evaluation\")", "names.insert(name).second && name.empty(), \"evaluation\")",
       tests=["runs: programs that do what they may not end in words"],
       says=r"ends with 1")
+
 fault("a search of before whose choices of texts were numbers is another one",
       "lib/hftrain/search/study.cpp", "  take_choices_of(search, specification_.space);\n", "  if (search.is_null()) take_choices_of(search, specification_.space);\n",
       tests=["search: a search of before whose choices of texts were numbers goes on with them"],

@@ -536,7 +536,7 @@ fault("words of a YAML file are texts, quoted or not",
       says=r"is not a truth value|is not one of")
 
 fault("numbers of mappings keep the underscores of YAML",
-      "lib/hftrain/arguments/yaml_meaning.cpp", "    return plain_number(decimal(text));\n", "    return decimal(text);\n",
+      "lib/hftrain/arguments/yaml_meaning.cpp", "    return plain_number(decimal_of_yaml(text));\n", "    return text.empty() ? decimal_of_yaml(text) : text;\n",
       tests=["arguments: numbers of mappings in YAML may have an underscore between digits, too"],
       says=r"is not a (whole )?number")
 
@@ -597,7 +597,7 @@ fault("a section of DeepSpeed that says No is on",
       says=r"enabled|hybrid_engine")
 
 fault("0x10 in a mapping of YAML is no number",
-      "lib/hftrain/arguments/yaml_meaning.cpp", "return plain_number(decimal(text));", "return plain_number(text.empty() ? decimal(text) : text);",
+      "lib/hftrain/arguments/yaml_meaning.cpp", "return plain_number(decimal_of_yaml(text));", "return plain_number(text.empty() ? decimal_of_yaml(text) : text);",
       tests=["arguments: words and numbers of YAML 1.1 mean in mappings what they do there, and so do tags"],
       says=r"0x2")
 
