@@ -85,6 +85,7 @@ class HubPusher : public launcher::WorkerObserver {
   void say(LogLevel level, const std::string& text);
   void done();
 
+  std::string needs_token() const;
   const arguments::HubArguments& asked_;
   std::string output_dir_, save_strategy_;
   reporting::Console& console_;

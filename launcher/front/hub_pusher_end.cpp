@@ -30,8 +30,14 @@ void HubPusher::note_end() {
             "); nothing here holds it yet, or any more, so that there is nothing to send");
   if (!here.empty())
     say(LogLevel::kWarning, "not pushed to the Hub: " + join(here, ", ") + " (" + last_reason_ +
-                                "); it is in " + output_dir_ +
-                                ", and this sends it: " + join(commands, " && "));
+                                "); it is in " + output_dir_ + ", and this sends it" + needs_token() + ": " +
+                                join(commands, " && "));
+}
+
+// What it is advised to run knows no flag of the run's.
+std::string HubPusher::needs_token() const {
+  if (target_.token_flag.empty()) return "";
+  return " with the token of " + target_.token_flag + " in HF_TOKEN, or after `hf auth login`";
 }
 
 void HubPusher::note_skipped() {

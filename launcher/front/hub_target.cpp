@@ -33,9 +33,15 @@ std::string asked_name(const arguments::HubArguments& hub, const std::string& ou
 }
 
 // Printed configurations hold a placeholder where a token was: the token itself is somewhere else.
-std::optional<std::string> given_token(const arguments::HubArguments& hub) {
-  if (hub.hub_token && hub.hub_token != placeholder("hub_token")) return hub.hub_token;
-  return hub.token == placeholder("token") ? std::nullopt : hub.token;
+struct GivenToken {
+  std::optional<std::string> token;
+  std::string flag;
+};
+
+GivenToken given_token(const arguments::HubArguments& hub) {
+  if (hub.hub_token && hub.hub_token != placeholder("hub_token")) return {hub.hub_token, "--hub_token"};
+  if (!hub.token || hub.token == placeholder("token")) return {};
+  return {hub.token, "--token"};
 }
 
 std::string branch_of(const arguments::HubArguments& hub) {
@@ -57,7 +63,9 @@ std::optional<HubTarget> hub_target(const Inputs& inputs, bool pushes_here) {
   target.revision = branch_of(hub);
   target.is_private = hub.hub_private_repo;
   if (!pushes_here) return target;
-  target.access = hub::read_access(inputs.environment, given_token(hub), hub.use_auth_token);
+  const GivenToken given = given_token(hub);
+  target.access = hub::read_access(inputs.environment, given.token, hub.use_auth_token);
+  target.token_flag = given.flag;
   if (!target.access.token.empty() || target.access.offline) return target;
   throw Error(ExitCode::kUsage, "there is no access token to push with")
       .where("--push_to_hub")

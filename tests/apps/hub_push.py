@@ -686,3 +686,9 @@ SCENARIOS = [each_strategy_pushes_what_it_says, names_branches_and_tokens_are_fo
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)
+        server.fault = lambda method, path: 403 if "/commit/" in path else 0
+        for flag in ("--hub_token", "--token"):
+            said = push(fixture, environment, os.path.join(folder, flag[2:]), "--hub_strategy", "end", flag, SECRET).stderr
+            expect(f"this sends it with the token of {flag} in HF_TOKEN, or after `hf auth login`: hf upload me/" in said, "what it needs", said)
+        said = push(fixture, {**environment, "HF_TOKEN": SECRET}, os.path.join(folder, "variable"), "--hub_strategy", "end").stderr
+        expect("this sends it: hf upload me/variable" in said, "hf has that one, too", said)

@@ -254,3 +254,8 @@ fault("a stopped run whose end alone is pushed says nothing",
       "launcher/front/hub_pusher_end.cpp", 'if (asked_.hub_strategy == "end" && !whole_)', 'if (asked_.hub_strategy.empty() && !whole_)',
       tests=["front: a run without its end says that nothing was pushed where only the end is"],
       says=r"nothing was pushed")
+fault("who gave a token by a flag is advised a command that has none",
+      "launcher/front/hub_target.cpp", "  target.token_flag = given.flag;\n", "",
+      tests=["runs: push: a token on the command line is hidden"],
+      says=r"what it needs")
+
