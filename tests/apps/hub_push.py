@@ -381,6 +381,26 @@ def what_fails_costs_a_warning(fixture, folder):
     nothing_half_written(server)
 
 
+def a_commit_that_came_first_is_gone_beside(fixture, folder):
+    """The Hub answers a commit with 412 when the branch has moved meanwhile: what somebody else has put there stays."""
+    out = os.path.join(folder, "out")
+    with Server(token=SECRET) as server:
+        def moves(method, path):
+            if "/commit/" not in path or "theirs.txt" in server.of("me/out").files():
+                return 0
+            server.add("me/out", {"theirs.txt": b"kept"})
+            return 412
+        server.fault = moves
+        said = push(fixture, place(fixture, folder, server), out, "--hub_strategy", "end").stderr
+        is_model_of(server.of("me/out"), out)
+        server.fault = lambda method, path: 412 if "/commit/" in path else 0
+        again = push(fixture, place(fixture, folder, server), os.path.join(folder, "always"), "--hub_strategy", "end").stderr
+        tries = sum("/commit/" in path and "always" in path for _, path, _ in server.calls)
+    expect("could be pushed" not in said and "not pushed" not in said, "nothing is missing", said)
+    expect("not pushed to the Hub: the model (" in again and "HTTP 412" in again and tries == 5, "it is not asked for ever", (tries, again))
+    nothing_half_written(server)
+
+
 class Endless:
     """A run that goes on until it is stopped, and what it says."""
 

@@ -158,8 +158,12 @@ http::Answer Api::ask(const std::string& target, const http::Request& request) {
 }
 
 bool Retries::again(const http::Answer& answer) {
+  return again(answer, may_pass(answer));
+}
+
+bool Retries::again(const http::Answer& answer, bool passes) {
   if (answer.silent) ++silences_;
-  if (!may_pass(answer) || ++attempts_ >= most_ || silences_ >= kMostSilences) return false;
+  if (!passes || ++attempts_ >= most_ || silences_ >= kMostSilences) return false;
   return api_.pause_before_retry(attempts_ - 1, answer);
 }
 

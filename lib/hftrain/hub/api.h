@@ -77,6 +77,8 @@ class Retries {
   Retries(const Api& api, int most) : api_(api), most_(most) {}
   // Pauses before it says yes.
   bool again(const http::Answer& answer);
+  // Where somebody else knows whether the answer may pass.
+  bool again(const http::Answer& answer, bool passes);
 
  private:
   const Api& api_;

@@ -84,7 +84,9 @@ class Push {
       if (first) upload_large_files(api_, request_.repository, request_.revision, large_);
       const http::Answer answer = commit(operations);
       if (answer.status / 100 == 2) return true;
-      if (!retries.again(answer)) throw api_.refusal(answer, request_.repository, request_.revision);
+      // 412: somebody else's commit came first. What is left to do is found anew beside it.
+      if (!retries.again(answer, may_pass(answer) || answer.status == 412))
+        throw api_.refusal(answer, request_.repository, request_.revision);
     }
   }
 

@@ -254,6 +254,11 @@ fault("a stopped run whose end alone is pushed says nothing",
       "launcher/front/hub_pusher_end.cpp", 'if (asked_.hub_strategy == "end" && !whole_)', 'if (asked_.hub_strategy.empty() && !whole_)',
       tests=["front: a run without its end says that nothing was pushed where only the end is"],
       says=r"nothing was pushed")
+fault("a push gives up where another commit came first",
+      PUSH, "may_pass(answer) || answer.status == 412", "may_pass(answer)",
+      tests=["runs: push: a commit that came first is gone beside"],
+      says=r"model is there|nothing is missing")
+
 fault("who gave a token by a flag is advised a command that has none",
       "launcher/front/hub_target.cpp", "  target.token_flag = given.flag;\n", "",
       tests=["runs: push: a token on the command line is hidden"],
