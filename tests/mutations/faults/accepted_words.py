@@ -309,12 +309,12 @@ fault("gpu_ids beside a host file's slots is refused by a mask that gives way to
       says=r"there is no GPU '1'")
 
 fault("nodes wait for one whose slots lack a GPU of --gpu_ids",
-      "apps/hftrain/commands/train.cpp", "    } catch (const Error& error) {\n      return refuse(context, parsed, error);\n    }\n", "    } catch (const Error&) {\n      throw;\n    }\n",
+      "apps/hftrain/commands/train.cpp", "    } catch (const Error& error) {\n      return refuse_job(context, parsed, error);\n    }\n", "    } catch (const Error&) {\n      throw;\n    }\n",
       tests=["runs: machines: wrong starts are named in time"],
       says=r"a GPU that one machine's slots lack")
 
 fault("nodes wait for one whose command line contradicts the host file",
-      "apps/hftrain/commands/train.cpp", "    } catch (const Error& error) {\n      return refuse(context, parsed, error);\n    }\n", "    } catch (const arguments::InvalidArguments& error) {\n      return refuse(context, parsed, error);\n    }\n",
+      "apps/hftrain/commands/train.cpp", "    } catch (const Error& error) {\n      return refuse_job(context, parsed, error);\n    }\n", "    } catch (const arguments::InvalidArguments& error) {\n      return refuse_job(context, parsed, error);\n    }\n",
       tests=["runs: machines: wrong starts are named in time"],
       says=r"ranks that one machine's slots contradict")
 
@@ -355,7 +355,7 @@ fault("an interface without an address is said not to be there",
       says=r"is down, or has no address")
 
 fault("a plan tells ranks another address of node 0 than --local_addr",
-      "apps/hftrain/commands/train.cpp", "return named_here ? membership.local_address : membership.master_host;", "return named_here && membership.master_host.empty() ? membership.local_address : membership.master_host;",
+      "apps/hftrain/commands/train_plan.cpp", "return named_here ? membership.local_address : membership.master_host;", "return named_here && membership.master_host.empty() ? membership.local_address : membership.master_host;",
       tests=["runs: a plan says what the run would do"],
       says=r"FAILED: ranks are told node 0's own address", seconds=120)
 

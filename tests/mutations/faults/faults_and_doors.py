@@ -292,7 +292,7 @@ fault("every step is told, however many there are in a second",
       says=r"told\.size\(\)\) <= 2 \+ 10")
 
 fault("workers and what they start know the secret of the job",
-      "apps/hftrain/commands/train.cpp", "inputs.environment.unset(launcher::kSecretVariable);", "",
+      "apps/hftrain/commands/train_job.cpp", "inputs.environment.unset(launcher::kSecretVariable);", "",
       tests=["runs: only who knows the secret of a job takes part in it"],
       says=r"no worker has the secret")
 
@@ -355,7 +355,7 @@ fault("an old run stays aside when no new one begins",
       says=r"moved the old run back|the old run is where it was")
 
 fault("a stop signal leaves the old run aside",
-      "apps/hftrain/commands/train.cpp", "if (job.alone()) stop.emplace();", "static_cast<void>(stop);",
+      "apps/hftrain/commands/train_run.cpp", "if (job.alone()) stop.emplace();", "static_cast<void>(stop);",
       tests=["runs: before a run: a stop before ranks begin moves the old run back"],
       says=r"moved the old run back")
 
@@ -366,7 +366,7 @@ fault("images that rows name are moved aside with the old run",
       says=r"an image of the data|ended with")
 
 fault("an old run stays aside where ranks find no port to meet at",
-      "apps/hftrain/commands/train.cpp", "  launcher::Rendezvous rendezvous = job.bind_store(plan);\n  if (stop", "  output.keep();\n  launcher::Rendezvous rendezvous = job.bind_store(plan);\n  if (stop",
+      "apps/hftrain/commands/train_run.cpp", "  launcher::Rendezvous rendezvous = job.bind_store(plan);\n  if (stop", "  output.keep();\n  launcher::Rendezvous rendezvous = job.bind_store(plan);\n  if (stop",
       tests=["runs: before a run: a port that is not there moves the old run back"],
       says=r"moved the old run back")
 
@@ -441,7 +441,7 @@ fault("a variable of env: that is warned of as idle is set all the same",
       says=r"exported_environment")
 
 fault("agent 0 hears nobody while the file system of the output folder hangs",
-      "apps/hftrain/commands/train.cpp", 'job.run_in_background([&] { plan = resolve_plan(inputs, estimate, ""); });',
+      "apps/hftrain/commands/train_run.cpp", 'job.run_in_background([&] { plan = resolve_plan(inputs, estimate, ""); });',
       'plan = resolve_plan(inputs, estimate, "");',
       tests=["runs: machines: a file system that hangs before training loses no machine"],
       says=r"both machines end with 0")
@@ -490,7 +490,7 @@ fault("all that a login shell writes before the front program is there is kept",
       says=r"more < int64_t", seconds=60)
 
 fault("what the system refuses to the leader alone is told to no other node",
-      "apps/hftrain/commands/train.cpp",
+      "apps/hftrain/commands/train_job.cpp",
       "  } catch (...) {\n    if (membership.agents == 1) throw;\n    return abort_job(context, inputs, membership, error_of(std::current_exception()));",
       "  } catch (const Error& error) {\n    if (membership.agents == 1) throw;\n    return abort_job(context, inputs, membership, error);",
       tests=["runs: two front programs on one machine train as one"],
@@ -625,8 +625,8 @@ fault("a file of the token cache that is gone is called damaged",
       says=r"has\s+lost")
 
 fault("what a leader finds when it looks at itself is told to no other node",
-      "apps/hftrain/commands/train.cpp", "    return refuse(context, parsed, error_of(std::current_exception()));\n  }\n  const launcher::Membership membership = membership_of(inputs, context);",
-      "    throw;\n  }\n  const launcher::Membership membership = membership_of(inputs, context);",
+      "apps/hftrain/commands/train.cpp", "    return refuse_job(context, parsed, error_of(std::current_exception()));\n  }\n  return lead_or_show(",
+      "    throw;\n  }\n  return lead_or_show(",
       tests=["runs: two front programs on one machine train as one"],
       says=r"FAILED  a surprise on node 0 when it looks at itself", seconds=300)
 

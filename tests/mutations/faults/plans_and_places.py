@@ -18,7 +18,7 @@ fault("a plan does not open the secret of its job",
       says=r"FAILED: plan with a secret that others may read ends with 2")
 
 fault("a plan does not ask for the token that its run pushes with",
-      "apps/hftrain/commands/train.cpp", "if (membership.leads()) named_target(inputs, plan.do_train, starts_here, console);", "if (membership.leads()) named_target(inputs, plan.do_train, false, console);",
+      "apps/hftrain/commands/train_plan.cpp", "if (membership.leads()) named_target(inputs, plan.do_train, starts_here, console);", "if (membership.leads()) named_target(inputs, plan.do_train, false, console);",
       tests=["runs: a plan says what the run would do"],
       says=r"FAILED: plan with --push_to_hub and without a token ends with 2")
 
@@ -28,17 +28,17 @@ fault("the first process of a launcher's second machine ends its plan with 0",
       says=r"FAILED: the first process of each machine ends a plan with 2")
 
 fault("every process of a launcher makes the plan, and one of them may end the job before the first has spoken",
-      "apps/hftrain/commands/train.cpp", "if (!launcher::speaks_first(context.environment)) return ExitCode::kDone;\n", "",
+      "apps/hftrain/commands/train_plan.cpp", "if (!launcher::speaks_first(context.environment)) return ExitCode::kDone;\n", "",
       tests=["runs: a plan says what the run would do"],
       says=r"FAILED: those beside it leave the plan to it")
 
 fault("a node that does not push is refused a plan for want of a token",
-      "apps/hftrain/commands/train.cpp", "if (membership.leads()) named_target(", "named_target(",
+      "apps/hftrain/commands/train_plan.cpp", "if (membership.leads()) named_target(", "named_target(",
       tests=["runs: a plan says what the run would do"],
       says=r"FAILED: a node that does not push needs none")
 
 fault("a plan opens the secret of a host file's first machine on this one",
-      "apps/hftrain/commands/train.cpp", "(hosts == nullptr || hosts->here.front());", "(hosts == nullptr || !hosts->machines.empty());",
+      "apps/hftrain/commands/train_plan.cpp", "(hosts == nullptr || hosts->here.front());", "(hosts == nullptr || !hosts->machines.empty());",
       tests=["runs: a plan says what the run would do"],
       says=r"FAILED: what a host file's first machine has is not looked for here")
 

@@ -197,12 +197,12 @@ fault("--json of a search goes to its trials",
       says=r"ends with 0")
 
 fault("a plan shows a port that the ranks would not meet at",
-      "apps/hftrain/commands/train.cpp", "starts_here ? port_of_plan(port, console) : port", "port",
+      "apps/hftrain/commands/train_plan.cpp", "starts_here ? port_of_plan(port, console) : port", "port",
       tests=["runs: a plan says what the run would do"],
       says=r"a plan says that its port is taken")
 
 fault("a plan of several machines does not try the port of node 0",
-      "apps/hftrain/commands/train.cpp", "    check_meeting_port(inputs, membership);\n", "",
+      "apps/hftrain/commands/train_plan.cpp", "    check_meeting_port(inputs, membership);\n", "",
       tests=["runs: a plan says what the run would do"],
       says=r"are refused a port that is taken")
 
