@@ -373,12 +373,6 @@ void check_stored(const ParameterTable& table, const StoredWeights& weights) {
 
 namespace {
 
-plan::StoredShapes shapes_of(const StoredWeights& weights) {
-  plan::StoredShapes shapes;
-  for (const TensorEntry& entry : weights.entries()) shapes[entry.name] = {entry.shape, ""};
-  return shapes;
-}
-
 // What is wanted of an adapter's file, under its names.
 ParameterTable wanted_of_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
                                  const plan::StoredShapes& stored) {
@@ -392,20 +386,28 @@ ParameterTable wanted_of_adapter(const ParameterTable& table, const std::vector<
   return wanted;
 }
 
+// The shapes that are there, if they fit.
+plan::StoredShapes fitting_shapes(const ParameterTable& table, const std::vector<size_t>& saved,
+                                  const AdapterSpec& spec, const StoredWeights& weights) {
+  const std::vector<std::string> files = weights.files();
+  const std::string path = weights.folder() + (files.size() == 1 ? '/' + files.front() : "");
+  plan::StoredShapes shapes;
+  for (const TensorEntry& entry : weights.entries()) shapes[entry.name] = {entry.shape, ""};
+  if (const auto misfit = plan::first_misfit(table, saved, spec, path, shapes)) throw *misfit;
+  return shapes;
+}
+
 }  // namespace
 
 void check_stored_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
                           const AdapterSpec& spec, const StoredWeights& weights) {
-  const std::vector<std::string> files = weights.files();
-  const std::string path = weights.folder() + (files.size() == 1 ? '/' + files.front() : "");
-  if (const auto misfit = plan::first_misfit(table, saved, spec, path, shapes_of(weights))) throw *misfit;
+  fitting_shapes(table, saved, spec, weights);
 }
 
 std::vector<std::string> load_adapter(const ParameterTable& table, const std::vector<size_t>& saved,
                                       const AdapterSpec& spec, const StoredWeights& weights,
                                       parallel::Strategy& strategy, const storage::ByteProgress& progress) {
-  check_stored_adapter(table, saved, spec, weights);
-  ParameterTable wanted = wanted_of_adapter(table, saved, shapes_of(weights));
+  ParameterTable wanted = wanted_of_adapter(table, saved, fitting_shapes(table, saved, spec, weights));
   std::map<std::string, const TensorEntry*> of_frozen;
   for (const SavedCopy& copy : architectures::saved_copies(table, spec)) {
     const TensorEntry* stored = weights.find(architectures::kAdapterPrefix + copy.alias);
