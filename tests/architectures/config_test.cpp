@@ -265,6 +265,25 @@ TEST_CASE("numbers out of range are refused, without dividing by zero") {
   CHECK(error_of(config).code() == ExitCode::kData);
 }
 
+TEST_CASE("weights that all begin alike and norms that add nothing are of models, too") {
+  struct FromZero {
+    const char *family, *key;
+    Head head;
+  };
+  for (const auto& [family, key, head] : {FromZero{"gpt2", "layer_norm_epsilon", Head::kCausalLm},
+                                          {"llama", "rms_norm_eps", Head::kCausalLm},
+                                          {"bert", "layer_norm_eps", Head::kMaskedLm},
+                                          {"distilbert", "initializer_range", Head::kMaskedLm},
+                                          {"vit", "layer_norm_eps", Head::kImageClassification},
+                                          {"t5", "layer_norm_epsilon", Head::kSeq2SeqLm},
+                                          {"bart", "init_std", Head::kSeq2SeqLm}}) {
+    INFO(family);
+    CHECK_NOTHROW(Architecture::from_scratch(family, std::string(key) + "=0", head));
+    CHECK_REFUSED(Architecture::from_config({{"model_type", family}, {key, -1e-6}}, "c", head),
+                  std::string(key) + " must be 0 or more");
+  }
+}
+
 TEST_CASE("rope_scaling replaces rope_parameters, and a theta inside wins") {
   Json config = tiny_llama();
   config["rope_theta"] = 5.0;
@@ -446,7 +465,7 @@ TEST_CASE("every refusal of a config is told in four parts") {
                                  error_of_head({{"model_type", "mamba"}}, Head::kMaskedLm),
                                  error_of_head({{"model_type", "gpt2"}}, Head::kMaskedLm)};
   for (const char* config :
-       {R"({"hidden_size": "x"})", R"({"hidden_dropout_prob": 1})", R"({"layer_norm_eps": 0})",
+       {R"({"hidden_size": "x"})", R"({"hidden_dropout_prob": 1})", R"({"layer_norm_eps": -1})",
         R"({"num_hidden_layers": 0})", R"({"hidden_act": "mish"})", R"({"hidden_size": 30})",
         R"({"is_decoder": true})", R"({"add_cross_attention": true})", R"({"pad_token_id": 30522})",
         R"({"id2label": {"1": "a"}})", R"({"num_labels": 0})", R"({"problem_type": "x"})"}) {

@@ -75,7 +75,7 @@ BartConfig read_bart(const Json& json, const std::string& origin) {
   config.attention_dropout = values.dropout("attention_dropout");
   config.activation_dropout = values.dropout("activation_dropout");
   config.classifier_dropout = values.dropout("classifier_dropout");
-  config.init_std = values.positive_number("init_std");
+  config.init_std = values.from_zero("init_std");
   config.scale_embedding = values.get<bool>("scale_embedding");
   if (values.get<bool>("is_decoder"))
     values.refuse("a decoder of BART alone is not implemented", "is_decoder is true");

@@ -71,10 +71,10 @@ EncoderConfig read_bert_config(const FamilyConfig& given) {
   config.token_types = values.positive("type_vocab_size");
   config.padding = values.row("pad_token_id", config.vocab_size);
   config.activation = values.activation("hidden_act");
-  config.layer_norm_eps = values.positive_number("layer_norm_eps");
+  config.layer_norm_eps = values.from_zero("layer_norm_eps");
   config.dropout = config.attended_dropout = values.dropout("hidden_dropout_prob");
   config.attention_dropout = values.dropout("attention_probs_dropout_prob");
-  config.initializer_range = values.positive_number("initializer_range");
+  config.initializer_range = values.from_zero("initializer_range");
   config.tie_word_embeddings = values.get<bool>("tie_word_embeddings");
   config.counts_positions = config.positions_after_norm = is_roberta(given);
   config.head = read_bert_head(given, values, config);

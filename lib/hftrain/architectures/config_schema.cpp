@@ -174,7 +174,7 @@ Json complete_config(const ConfigSchema& schema, const Json& config, const std::
       Diagnostic diagnostic;
       diagnostic.what = std::string(key.name) + " must be " + type_name(key.type);
       diagnostic.where = origin;
-      diagnostic.why = "it is " + complete[key.name].dump(-1, ' ', false, Json::error_handler_t::replace);
+      diagnostic.why = "it is " + dump_json(complete[key.name], -1);
       diagnostic.hint = std::string("correct the value, or leave it out: its default is ") + key.default_text;
       mistakes.push_back(std::move(diagnostic));
     }

@@ -10,7 +10,7 @@ namespace hftrain::architectures {
 namespace {
 
 std::string number_text(double value) {
-  return Json(value).dump();
+  return dump_json(value);
 }
 
 std::string text_of(const Json& value) {
@@ -49,10 +49,10 @@ double ConfigValues::dropout(const char* key) {
   return value;
 }
 
-double ConfigValues::positive_number(const char* key) {
+double ConfigValues::from_zero(const char* key) {
   const double value = get<double>(key);
-  if (!(value > 0) || !std::isfinite(value))
-    refuse(std::string(key) + " must be above 0", "it is " + number_text(value));
+  if (!(value >= 0) || !std::isfinite(value))
+    refuse(std::string(key) + " must be 0 or more", "it is " + number_text(value));
   return value;
 }
 

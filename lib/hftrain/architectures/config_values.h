@@ -39,8 +39,8 @@ class ConfigValues {
   std::optional<int64_t> row(const char* key, int64_t rows);
   // A share in [0, 1).
   double dropout(const char* key);
-  // A number that is finite and above 0.
-  double positive_number(const char* key);
+  // A number that is finite and 0 or more: of a norm, or the spread of what is drawn.
+  double from_zero(const char* key);
   // One of the activations that models/ implements.
   std::string activation(const char* key);
   void refuse(const std::string& what, const std::string& why = "");

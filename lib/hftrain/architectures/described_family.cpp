@@ -95,7 +95,7 @@ class DescribedArchitecture final : public FamilyArchitecture {
     values.positive("hidden_size");
     values.positive("num_hidden_layers", ConfigValues::kMostLayers);
     values.positive("max_position_embeddings");
-    values.positive_number("initializer_range");
+    values.from_zero("initializer_range");
     values.finish();
     set_table(table());
   }

@@ -76,7 +76,7 @@ EncoderConfig read_distilbert_config(const FamilyConfig& given) {
   config.layer_norm_eps = 1e-12;  // no key says otherwise
   config.dropout = values.dropout("dropout");
   config.attention_dropout = values.dropout("attention_dropout");
-  config.initializer_range = values.positive_number("initializer_range");
+  config.initializer_range = values.from_zero("initializer_range");
   config.tie_word_embeddings = values.get<bool>("tie_word_embeddings");
   config.head = read_distilbert_head(given.head.head, values, config);
   values.require_multiple("dim", config.hidden_size, "n_heads", config.heads);

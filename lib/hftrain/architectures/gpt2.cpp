@@ -61,13 +61,13 @@ Gpt2Config read_config(const Json& json, const std::string& origin) {
   config.n_head = values.positive("n_head");
   config.n_inner = json["n_inner"].is_null() ? 0 : values.positive("n_inner");
   config.activation = values.activation("activation_function");
-  config.layer_norm_epsilon = values.positive_number("layer_norm_epsilon");
+  config.layer_norm_epsilon = values.from_zero("layer_norm_epsilon");
   config.embd_pdrop = values.dropout("embd_pdrop");
   config.attn_pdrop = values.dropout("attn_pdrop");
   config.resid_pdrop = values.dropout("resid_pdrop");
   config.scale_attn_weights = values.get<bool>("scale_attn_weights");
   config.scale_attn_by_inverse_layer_idx = values.get<bool>("scale_attn_by_inverse_layer_idx");
-  config.initializer_range = values.positive_number("initializer_range");
+  config.initializer_range = values.from_zero("initializer_range");
   config.tie_word_embeddings = values.get<bool>("tie_word_embeddings");
   values.require_multiple("n_embd", config.n_embd, "n_head", config.n_head);
   if (values.get<bool>("add_cross_attention"))

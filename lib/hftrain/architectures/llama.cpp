@@ -91,9 +91,9 @@ LlamaConfig read_config(const ConfigSchema& schema, const Json& json, const std:
       explicit_head_dim ? values.positive("head_dim") : config.hidden_size / config.num_attention_heads;
   config.hidden_act = values.activation("hidden_act");
   config.max_position_embeddings = values.positive("max_position_embeddings");
-  config.rms_norm_eps = values.positive_number("rms_norm_eps");
+  config.rms_norm_eps = values.from_zero("rms_norm_eps");
   config.attention_dropout = values.dropout("attention_dropout");
-  config.initializer_range = values.positive_number("initializer_range");
+  config.initializer_range = values.from_zero("initializer_range");
   config.tie_word_embeddings = values.get<bool>("tie_word_embeddings");
   if (config.model_type == "llama" || !explicit_head_dim) {
     values.require_multiple("hidden_size", config.hidden_size, "num_attention_heads",

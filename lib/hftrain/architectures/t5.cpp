@@ -115,8 +115,8 @@ T5Config read_config(const FamilyConfig& given) {
   check_projection(values.get<std::string>("feed_forward_proj"), values);
   config.dropout_rate = values.dropout("dropout_rate");
   config.classifier_dropout = values.dropout("classifier_dropout");
-  config.layer_norm_epsilon = values.positive_number("layer_norm_epsilon");
-  config.initializer_factor = values.positive_number("initializer_factor");
+  config.layer_norm_epsilon = values.from_zero("layer_norm_epsilon");
+  config.initializer_factor = values.from_zero("initializer_factor");
   config.scale_decoder_outputs = values.get<bool>("scale_decoder_outputs");
   config.tied = values.get<bool>("tie_word_embeddings");
   if (values.get<bool>("is_decoder"))

@@ -73,10 +73,10 @@ VitConfig read_vit_config(const Json& json, const std::string& origin) {
                             config.num_attention_heads);
   }
   config.hidden_act = values.activation("hidden_act");
-  config.layer_norm_eps = values.positive_number("layer_norm_eps");
+  config.layer_norm_eps = values.from_zero("layer_norm_eps");
   config.hidden_dropout_prob = values.dropout("hidden_dropout_prob");
   config.attention_probs_dropout_prob = values.dropout("attention_probs_dropout_prob");
-  config.initializer_range = values.positive_number("initializer_range");
+  config.initializer_range = values.from_zero("initializer_range");
   config.qkv_bias = values.get<bool>("qkv_bias");
   read_image_sides(values, json, config);
   values.require_bidirectional();
