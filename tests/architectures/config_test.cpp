@@ -437,12 +437,22 @@ TEST_CASE("labels are counted by their names, and two unnamed ones are not writt
   CHECK(left_over->config_json()["id2label"]["2"] == "LABEL_2");
   CHECK(labels({{"num_labels", 2}, {"id2label", {{"0", "no"}, {"1", "yes"}}}})
             ->config_json()["id2label"]["1"] == "yes");
-  for (const Json& bad :
-       {Json{{"num_labels", 0}}, Json{{"num_labels", "three"}}, Json{{"id2label", {{"1", "yes"}}}},
-        Json{{"id2label", {{"0", 5}}}}, Json{{"problem_type", "ranking"}}}) {
+  for (const Json& bad : {Json{{"num_labels", 0}}, Json{{"num_labels", "three"}},
+                          Json{{"id2label", {{"one", "yes"}}}}, Json{{"id2label", {{"+-1", "yes"}}}},
+                          Json{{"id2label", {{"0", 5}}}}, Json{{"problem_type", "ranking"}}}) {
     INFO(bad);
     CHECK_REFUSED(labels(bad), bad.begin().key() + " must ");
   }
+}
+
+TEST_CASE("labels have the whole numbers that somebody gave them, and each counts") {
+  Json config = tiny_llama();
+  config["id2label"] = {{"0", "no"}, {"02", "maybe"}, {" +7 ", "yes"}, {"-1", "none"}};
+  const auto named = Architecture::from_config(config, "c", Head::kSequenceClassification);
+  CHECK(named->outputs() == 4);
+  const Json written = named->config_json();
+  CHECK(written["id2label"] == Json{{"0", "no"}, {"2", "maybe"}, {"7", "yes"}, {"-1", "none"}});
+  CHECK(written["label2id"] == Json{{"no", 0}, {"maybe", 2}, {"yes", 7}, {"none", -1}});
 }
 
 TEST_CASE("a head that a family does not have is refused with those it has") {
@@ -468,7 +478,7 @@ TEST_CASE("every refusal of a config is told in four parts") {
        {R"({"hidden_size": "x"})", R"({"hidden_dropout_prob": 1})", R"({"layer_norm_eps": -1})",
         R"({"num_hidden_layers": 0})", R"({"hidden_act": "mish"})", R"({"hidden_size": 30})",
         R"({"is_decoder": true})", R"({"add_cross_attention": true})", R"({"pad_token_id": 30522})",
-        R"({"id2label": {"1": "a"}})", R"({"num_labels": 0})", R"({"problem_type": "x"})"}) {
+        R"({"id2label": {"a": "1"}})", R"({"num_labels": 0})", R"({"problem_type": "x"})"}) {
     Json keys = {{"model_type", "bert"}};
     keys.update(parse_json(config, "here"));
     refusals.push_back(error_of_head(keys, Head::kSequenceClassification));

@@ -1,6 +1,9 @@
 #include "hftrain/architectures/labels.h"
 
+#include <charconv>
+
 #include "hftrain/base/error.h"
+#include "hftrain/base/text.h"
 
 namespace hftrain::architectures {
 namespace {
@@ -33,20 +36,32 @@ std::optional<int64_t> read_count(const Json& config, const std::string& origin)
   return count.get<int64_t>();
 }
 
-// The names by number, "0" to "count - 1". Where num_labels is not their count they are left over, and it wins, as in transformers.
+// Of a label, as Python reads it: "01" and " 1" are 1. Nothing where it is none.
+std::optional<int64_t> number_of(const std::string& key) {
+  std::string digits = trim(key);
+  if (digits.starts_with('+') && !digits.starts_with("+-")) digits.erase(0, 1);
+  int64_t number = 0;
+  const char* end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
+}
+
+// The names by number, each of which counts one label, whatever the numbers are. Where num_labels is not their count they are left over, and it wins, as in transformers.
 Json read_names(const Json& config, int64_t default_labels, const std::string& origin) {
   const std::optional<int64_t> count = read_count(config, origin);
   if (!is_set(config, "id2label")) return unnamed_labels(count.value_or(default_labels));
   const Json& names = config["id2label"];
   if (!names.is_object() || names.empty()) throw bad_labels("id2label must name the labels", names, origin);
-  for (size_t i = 0; i < names.size(); ++i) {
-    const std::string number = std::to_string(i);
-    if (!names.contains(number) || !names[number].is_string())
-      throw bad_labels("id2label must name every label from 0 on; there is none for " + number, names,
+  Json by_number = Json::object();
+  for (const auto& [key, name] : names.items()) {
+    const std::optional<int64_t> number = number_of(key);
+    if (!number || !name.is_string())
+      throw bad_labels("id2label must name labels by whole numbers; it does not for \"" + key + '"', names,
                        origin);
+    by_number[std::to_string(*number)] = name;
   }
-  if (count && *count != static_cast<int64_t>(names.size())) return unnamed_labels(*count);
-  return names;
+  if (count && *count != static_cast<int64_t>(by_number.size())) return unnamed_labels(*count);
+  return by_number;
 }
 
 std::optional<ProblemType> read_problem(const Json& config, const std::string& origin) {
