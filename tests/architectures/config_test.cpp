@@ -301,6 +301,20 @@ TEST_CASE("rope_scaling replaces rope_parameters, and a theta inside wins") {
   CHECK(contains(error_of(config).render(), "partial rotary"));
 }
 
+TEST_CASE("a RoPE whose two bounds are one, or turned round, has no angles between them") {
+  Json config = tiny_llama();
+  config["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8.0}, {"low_freq_factor", 2.0}};
+  for (const double high : {2.0, 1.0}) {
+    config["rope_scaling"]["high_freq_factor"] = high;
+    CHECK(llama_config(Architecture::from_config(config, "c")).rope.high_freq_factor == high);
+  }
+  for (const char* key : {"low_freq_factor", "high_freq_factor"}) {
+    Json divided = config;
+    divided["rope_scaling"][key] = 0.0;
+    CHECK(contains(error_of(divided).render(), std::string(key) + " must be above 0"));
+  }
+}
+
 TEST_CASE("unknown keys are kept, a machine path is not") {
   Json config = tiny_llama();
   config["my_note"] = {{"a", 1}};

@@ -29,6 +29,13 @@ double number(const Json& rope, const char* key, const std::string& origin) {
   return value;
 }
 
+// A length in positions is divided by it.
+double divisor(const Json& rope, const char* key, const std::string& origin) {
+  const double value = number(rope, key, origin);
+  if (!(value > 0)) throw refused(origin, std::string(key) + " must be above 0", "a length is divided by it");
+  return value;
+}
+
 int64_t positions(const Json& rope, const char* key, const std::string& origin) {
   const double value = number(rope, key, origin);
   if (value >= 1 && value <= static_cast<double>(ConfigValues::kLargestSize))
@@ -87,13 +94,10 @@ RopeConfig read_rope(const Json& config, const std::string& origin) {
   } else if (type == "llama3") {
     typed.scaling = RopeScaling::kBanded;
     typed.factor = number(rope, "factor", origin);
-    typed.low_freq_factor = number(rope, "low_freq_factor", origin);
-    typed.high_freq_factor = number(rope, "high_freq_factor", origin);
+    // Where the second is no larger, no angle lies between the two, as in transformers.
+    typed.low_freq_factor = divisor(rope, "low_freq_factor", origin);
+    typed.high_freq_factor = divisor(rope, "high_freq_factor", origin);
     typed.original_max_position = positions(rope, "original_max_position_embeddings", origin);
-    if (typed.high_freq_factor <= typed.low_freq_factor) {
-      throw refused(origin, "high_freq_factor must be above low_freq_factor",
-                    "between the two the angles go over from scaled to unscaled");
-    }
   } else {
     throw refused(origin, "RoPE type " + type.dump() + " is not implemented",
                   "the implemented types are default, linear and llama3");

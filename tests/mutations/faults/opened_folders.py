@@ -16,3 +16,13 @@ fault("a number of a label is one only as JSON writes it",
       A + "labels.cpp", "std::string digits = trim(key);", "std::string digits = trim(key).size() < key.size() ? std::string() : key;",
       tests=["architectures: labels have the whole numbers that somebody gave them, and each counts"],
       says=r"by whole numbers")
+
+fault("bounds of RoPE that are one are refused",
+      A + "rope_config.cpp", '  if (!(typed.factor > 0)) throw', '  if (typed.scaling == RopeScaling::kBanded && typed.high_freq_factor <= typed.low_freq_factor) throw refused(origin, "bounds", kTurnsBy);\n  if (!(typed.factor > 0)) throw',
+      tests=["architectures: a RoPE whose two bounds are one, or turned round, has no angles between them"],
+      says=r"bounds")
+
+fault("a length is divided by a bound of RoPE that is 0",
+      A + "rope_config.cpp", 'if (!(value > 0)) throw refused(origin, std::string(key)', 'if (!(value >= 0)) throw refused(origin, std::string(key)',
+      tests=["architectures: a RoPE whose two bounds are one, or turned round, has no angles between them"],
+      says=r"must be above 0")
