@@ -515,6 +515,13 @@ TEST_CASE("the labels of another head do not become scores of answers") {
   CHECK(answers->outputs() == 2);
   CHECK_FALSE(answers->config_json().contains("id2label"));
   CHECK_FALSE(answers->config_json().contains("label2id"));
+  // Classes that give two scores whatever labels there are keep the names, as transformers does.
+  for (const char* family : {"gpt2", "mistral"}) {
+    config["model_type"] = family;
+    const auto kept = Architecture::from_config(config, "c", Head::kQuestionAnswering);
+    CHECK(kept->outputs() == 2);
+    CHECK(kept->config_json()["label2id"] == config["label2id"]);
+  }
   config = {{"model_type", "bert"}, {"id2label", {{"0", "start"}, {"1", "end"}}}};
   CHECK(Architecture::from_config(config, "c", Head::kQuestionAnswering)->config_json().contains("id2label"));
 }

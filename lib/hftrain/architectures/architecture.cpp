@@ -128,7 +128,9 @@ std::shared_ptr<const Architecture> build(const ConfigSchema& schema, const Json
   Json complete = complete_config(schema, config, origin);
   normalise_common(schema, head, complete);
   if (schema.has_rope) normalise_rope(complete);
-  const Labels labels = normalise_labels(wanted, schema.default_labels, complete, origin);
+  Labels labels;
+  if (wanted != Head::kQuestionAnswering || !schema.fixed_answers)
+    labels = normalise_labels(wanted, schema.default_labels, complete, origin);
   return maker_of(schema)({schema, head, labels, std::move(complete), origin, adapter});
 }
 

@@ -37,6 +37,8 @@ struct ConfigSchema {
   bool has_rope = false;
   bool spaces_words = false;           // Architecture::spaces_words
   const char* tokenizer_pattern = "";  // Architecture::tokenizer_pattern
+  bool fixed_answers =
+      false;  // its class for answers gives two scores; elsewhere as many as a config has labels
   int64_t default_labels = kUnnamedLabels;
   const char* adapter_targets =
       "";  // modules that peft adapts unless told which, with commas; empty: none are known

@@ -132,6 +132,7 @@ const ConfigSchema& gpt2_schema() {
                                            .aliases = kAliases,
                                            .old_keys = {},
                                            .spaces_words = true,
+                                           .fixed_answers = true,
                                            .adapter_targets = "c_attn"};
   return kSchema;
 }

@@ -163,6 +163,7 @@ constexpr ConfigSchema schema_of(const char* model_type, std::span<const HeadSpe
           .aliases = {},
           .old_keys = kOldKeys,
           .has_rope = true,
+          .fixed_answers = true,
           .adapter_targets = "q_proj,v_proj"};
 }
 
