@@ -315,6 +315,20 @@ TEST_CASE("a RoPE whose two bounds are one, or turned round, has no angles betwe
   }
 }
 
+TEST_CASE("a number that is not finite is read in both of its spellings, and written in one that is JSON") {
+  Json config = tiny_llama();
+  config["limit"] = double{INFINITY};
+  config["more"] = {{"in", {1, -double{INFINITY}, {{"__float__", "NaN"}}}}, {"left", {{"__float__", "x"}}}};
+  const auto opened = Architecture::from_config(config, "c");
+  const Json written = opened->config_json();
+  CHECK(written["limit"] == Json{{"__float__", "Infinity"}});
+  CHECK(written["more"]["in"] == Json{1, {{"__float__", "-Infinity"}}, {{"__float__", "NaN"}}});
+  CHECK(written["more"]["left"] == Json{{"__float__", "x"}});
+  CHECK(Architecture::from_config(written, "c")->config_json() == written);
+  config["rms_norm_eps"] = {{"__float__", "Infinity"}};
+  CHECK(contains(error_of(config).render(), "it is Infinity"));
+}
+
 TEST_CASE("unknown keys are kept, a machine path is not") {
   Json config = tiny_llama();
   config["my_note"] = {{"a", 1}};

@@ -5,6 +5,7 @@
 #include "hftrain/architectures/described_family.h"
 #include "hftrain/architectures/families.h"
 #include "hftrain/architectures/rope_config.h"
+#include "hftrain/architectures/tagged_numbers.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 
@@ -191,7 +192,7 @@ std::shared_ptr<const Architecture> Architecture::from_config(const Json& config
   const std::string model_type = config["model_type"];
   const ConfigSchema* family = find_schema(model_type);
   if (family == nullptr) throw unknown_family(ExitCode::kData, model_type).where(origin);
-  return build(*family, config, origin, head, adapter);
+  return build(*family, without_tagged_numbers(config), origin, head, adapter);
 }
 
 std::shared_ptr<const Architecture> Architecture::from_scratch(const std::string& model_type,

@@ -10,6 +10,7 @@
 
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/architectures/config_schema.h"
+#include "hftrain/architectures/tagged_numbers.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::architectures {
@@ -30,7 +31,7 @@ class FamilyArchitecture : public Architecture {
  public:
   const std::string& model_type() const override { return model_type_; }
   Head head() const override { return given_.head.head; }
-  Json config_json() const override { return given_.json; }
+  Json config_json() const override { return with_tagged_numbers(given_.json); }
   std::string config_key(const std::string& common) const override {
     const ConfigKey* key = given_.schema.find(common);
     return key == nullptr ? common : key->name;

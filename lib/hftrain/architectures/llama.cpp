@@ -165,7 +165,7 @@ LlamaArchitecture::LlamaArchitecture(FamilyConfig config)
 }
 
 Json LlamaArchitecture::config_json() const {
-  Json json = given().json;
+  Json json = FamilyArchitecture::config_json();
   add_v4_rope(json);
   return json;
 }

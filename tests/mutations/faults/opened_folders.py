@@ -26,3 +26,18 @@ fault("a length is divided by a bound of RoPE that is 0",
       A + "rope_config.cpp", 'if (!(value > 0)) throw refused(origin, std::string(key)', 'if (!(value >= 0)) throw refused(origin, std::string(key)',
       tests=["architectures: a RoPE whose two bounds are one, or turned round, has no angles between them"],
       says=r"must be above 0")
+
+fault("numbers that are not finite are written in words that are no JSON",
+      A + "tagged_numbers.cpp", "value.is_number_float() && !std::isfinite", "value.is_string() && !std::isfinite",
+      tests=["architectures: a number that is not finite is read in both of its spellings, and written in one that is JSON"],
+      says=r"__float__")
+
+fault("an infinite number that transformers wrote is an object here",
+      A + "tagged_numbers.cpp", "value.is_object() && value.size() == 1", "value.is_object() && value.size() == 2",
+      tests=["architectures: a number that is not finite is read in both of its spellings, and written in one that is JSON"],
+      says=r"it is Infinity")
+
+fault("answers of a decoder lose the names of its labels",
+      A + "gpt2.cpp", ".fixed_answers = true,", ".fixed_answers = false,",
+      tests=["architectures: the labels of another head do not become scores of answers"],
+      says=r"label2id")
