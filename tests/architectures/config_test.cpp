@@ -329,6 +329,19 @@ TEST_CASE("a number that is not finite is read in both of its spellings, and wri
   CHECK(contains(error_of(config).render(), "it is Infinity"));
 }
 
+TEST_CASE("what transformers makes of a key counts before the other spelling of it") {
+  const auto layers = [](const Json& keys) {
+    Json config = {{"model_type", "t5"}};
+    config.update(keys);
+    const Json written = Architecture::from_config(config, "c", Head::kSeq2SeqLm)->config_json();
+    return std::pair(written["num_layers"].get<int>(), written["num_decoder_layers"].get<int>());
+  };
+  CHECK(layers({{"num_layers", 3}}) == std::pair(3, 3));
+  CHECK(layers({{"num_layers", 3}, {"num_hidden_layers", 2}}) == std::pair(2, 3));
+  CHECK(layers({{"num_hidden_layers", 2}}) == std::pair(2, 6));
+  CHECK(layers({{"num_hidden_layers", 2}, {"num_decoder_layers", 1}}) == std::pair(2, 1));
+}
+
 TEST_CASE("unknown keys are kept, a machine path is not") {
   Json config = tiny_llama();
   config["my_note"] = {{"a", 1}};

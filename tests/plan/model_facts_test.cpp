@@ -378,6 +378,38 @@ TEST_CASE("an output matrix that a file keeps apart from the embedding is one of
   CHECK_FALSE(outputs_are_own("abcdabcd"));
 }
 
+TEST_CASE("a family whose output matrix transformers always ties is tied unless the files have another one") {
+  TemporaryDirectory folder;
+  write_model(folder.path());
+  arguments::Arguments arguments;
+  arguments.model.model_name_or_path = folder.path();
+  const auto opened = [&](const char* tie, const std::string& outputs) {
+    write_file_atomically(
+        folder / "config.json",
+        R"({"model_type": "t5", "d_model": 8, "d_kv": 4, "num_heads": 2, "d_ff": 8, "num_layers": 1,
+            "vocab_size": 16, "scale_decoder_outputs": true, "tie_word_embeddings": )" +
+            std::string(tie) + '}');
+    const std::string shared = R"("shared.weight": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]})";
+    const std::string own = R"("lm_head.weight": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]})";
+    write_file_atomically(
+        folder / "model.safetensors",
+        safetensors('{' + shared + (outputs.empty() ? "}" : ',' + own + '}')) + "abcd" + outputs);
+    const ModelFacts facts =
+        load_model_facts(arguments, {}, FilesNeeded::kOfRun, architectures::Head::kSeq2SeqLm);
+    CHECK(facts.has_own_matrix == (tie == std::string("null") && outputs == "efgh"));
+    const Json config = facts.architecture->config_json();
+    CHECK(config["scale_decoder_outputs"] == true);
+    CHECK(std::ranges::count(facts.lacking, "lm_head.weight") == 0);
+    return config["tie_word_embeddings"].get<bool>();
+  };
+  for (const char* tie : {"false", "null"}) {
+    INFO(tie);
+    CHECK(opened(tie, ""));
+    CHECK(opened(tie, "abcd"));
+    CHECK_FALSE(opened(tie, "efgh"));
+  }
+}
+
 TEST_CASE("what the files lack is known, whichever names they have for the rest") {
   TemporaryDirectory folder;
   write_model(folder.path());

@@ -172,6 +172,8 @@ class Architecture {
   virtual std::string tokenizer_pattern() const { return {}; }
   // Of models that look at images; nothing for those that read tokens, of which alone the next three speak.
   virtual std::optional<ImageShape> image() const { return std::nullopt; }
+  // Whether transformers ties the output matrix whatever tie_word_embeddings says, unless the files hold another one.
+  virtual bool ties_by_files() const { return false; }
   virtual int64_t vocab_size() const = 0;
   virtual int64_t max_positions() const = 0;  // 0: no limit
   // Whether each position has an embedding of its own, so that max_positions() cannot be passed.

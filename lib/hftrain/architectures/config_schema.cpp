@@ -157,11 +157,22 @@ const HeadSpec* ConfigSchema::find(Head head) const {
   return nullptr;
 }
 
+namespace {
+
+void make_before(const ConfigSchema& schema, const ConfigAlias& alias, const Json& config, Json& complete) {
+  const std::string key = alias.made_before;
+  if (key.empty() || !config.value(key, Json()).is_null()) return;
+  complete[key] = config.value(alias.name, Json::parse(schema.find(alias.name)->default_text));
+}
+
+}  // namespace
+
 Json complete_config(const ConfigSchema& schema, const Json& config, const std::string& origin) {
   Json complete = config;
   for (const ConfigAlias& alias : schema.aliases) {
     if (!config.contains(alias.alias)) continue;
     complete.erase(alias.alias);
+    make_before(schema, alias, config, complete);
     // Where both are there the alias counts, as in transformers, which sets it behind the other.
     if (!config.contains(alias.name) || !config[alias.alias].is_null())
       complete[alias.name] = config[alias.alias];

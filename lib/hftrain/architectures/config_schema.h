@@ -24,6 +24,8 @@ struct ConfigKey {
 struct ConfigAlias {
   const char* alias;
   const char* name;
+  // A key that transformers makes of `name` before the alias counts, where a config has none of it.
+  const char* made_before = "";
 };
 
 struct ConfigSchema {
@@ -37,6 +39,7 @@ struct ConfigSchema {
   bool has_rope = false;
   bool spaces_words = false;           // Architecture::spaces_words
   const char* tokenizer_pattern = "";  // Architecture::tokenizer_pattern
+  bool ties_by_files = false;          // Architecture::ties_by_files
   bool fixed_answers =
       false;  // its class for answers gives two scores; elsewhere as many as a config has labels
   int64_t default_labels = kUnnamedLabels;

@@ -49,6 +49,7 @@ class FamilyArchitecture : public Architecture {
   }
   bool spaces_words() const override { return given_.schema.spaces_words; }
   std::string tokenizer_pattern() const override { return given_.schema.tokenizer_pattern; }
+  bool ties_by_files() const override { return given_.schema.ties_by_files; }
   std::optional<int64_t> pad_token_id() const override { return token_id("pad_token_id"); }
   std::optional<int64_t> eos_token_id() const override { return token_id("eos_token_id"); }
   std::optional<int64_t> decoder_start_token_id() const override {

@@ -31,7 +31,7 @@ constexpr ConfigKey kT5Keys[] = {
     {"relative_attention_max_distance", ConfigType::kInteger, "128"},
     {"relative_attention_num_buckets", ConfigType::kInteger, "32"},
     {"scale_decoder_outputs", ConfigType::kBoolean, "null", true},
-    {"tie_word_embeddings", ConfigType::kBoolean, "true"},
+    {"tie_word_embeddings", ConfigType::kBoolean, "true", true},
     {"use_cache", ConfigType::kBoolean, "true"},
     {"vocab_size", ConfigType::kInteger, "32128"},
 };
@@ -39,7 +39,7 @@ constexpr ConfigAlias kT5Aliases[] = {
     {"head_dim", "d_kv"},
     {"hidden_size", "d_model"},
     {"num_attention_heads", "num_heads"},
-    {"num_hidden_layers", "num_layers"},
+    {"num_hidden_layers", "num_layers", "num_decoder_layers"},
 };
 // Of generation; a config has it where it was given.
 constexpr ConfigKey kT5GenerationKeys[] = {{"decoder_start_token_id", ConfigType::kInteger, "null", true}};
@@ -73,8 +73,11 @@ void derive_activation(Json& json) {
 void derive_missing(Head head, Json& json) {
   if (json["num_decoder_layers"].is_null()) json["num_decoder_layers"] = json["num_layers"];
   derive_activation(json);
+  const bool scaled = json["tie_word_embeddings"] != false;
   if (json["scale_decoder_outputs"].is_null()) {
-    json["scale_decoder_outputs"] = json["tie_word_embeddings"];
+    json["scale_decoder_outputs"] = scaled;
+    json["tie_word_embeddings"] = true;
+  } else if (scaled) {
     json["tie_word_embeddings"] = true;
   }
   if (has_decoder(head)) return;
@@ -274,6 +277,7 @@ const ConfigSchema& t5_schema() {
                                            .keys = kT5Keys,
                                            .aliases = kT5Aliases,
                                            .old_keys = kT5GenerationKeys,
+                                           .ties_by_files = true,
                                            .adapter_targets = "q,v"};
   return kSchema;
 }

@@ -107,7 +107,8 @@ std::unique_ptr<const storage::ModelWeights> open_weights(const std::string& fol
 
 void take_files(const storage::ModelWeights& weights, const std::string& origin, ModelFacts& facts) {
   auto stored = as_stored(facts.architecture, weights, origin, facts.opened_dtype);
-  facts.has_own_matrix = stored != facts.architecture;
+  facts.has_own_matrix =
+      stored != facts.architecture && stored->config_json().value("tie_word_embeddings", Json()) == false;
   facts.architecture = std::move(stored);
   facts.lacking = lacking_parameters(*facts.architecture, weights);
   for (const std::string& name : weights.names())

@@ -57,6 +57,14 @@ Error cannot_stand_apart(const TiedParameter& tied, const storage::ModelWeights&
       .hint("a folder of the model in which the two are one");
 }
 
+std::shared_ptr<const Architecture> with_ties(const std::shared_ptr<const Architecture>& architecture,
+                                              const std::string& origin) {
+  Json config = architecture->config_json();
+  if (!architecture->ties_by_files() || config["tie_word_embeddings"] == true) return architecture;
+  config["tie_word_embeddings"] = true;
+  return Architecture::from_config(config, origin, architecture->head());
+}
+
 std::shared_ptr<const Architecture> with_own_matrix(const Architecture& architecture,
                                                     const TiedParameter& tied,
                                                     const storage::ModelWeights& weights,
@@ -99,13 +107,14 @@ std::string opened_dtype(const Json& config, const storage::ModelWeights& weight
 std::shared_ptr<const Architecture> as_stored(std::shared_ptr<const Architecture> architecture,
                                               const storage::ModelWeights& weights, const std::string& origin,
                                               const std::string& dtype) {
-  const ParameterTable& table = architecture->parameters();
+  const std::shared_ptr<const Architecture> as_one = with_ties(architecture, origin);
+  const ParameterTable& table = as_one->parameters();
   for (const TiedParameter& tied : table.tied) {
     const bool of_output = tied.unit + 1 == static_cast<int>(table.units.size());
     if (of_output && differ_in_files(table, tied, weights, compared_in(dtype)))
-      return with_own_matrix(*architecture, tied, weights, origin);
+      return as_one == architecture ? with_own_matrix(*architecture, tied, weights, origin) : architecture;
   }
-  return architecture;
+  return as_one;
 }
 
 std::vector<std::string> lacking_parameters(const Architecture& architecture,

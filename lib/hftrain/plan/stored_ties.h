@@ -16,7 +16,7 @@ namespace hftrain::plan {
 std::string opened_dtype(const Json& config, const storage::ModelWeights& weights);
 
 // As transformers: an output matrix that the files keep beside the embedding with other numbers is one of its own, and the model
-// returned has it. Else the model that was given. They are compared in the type `dtype`, in which it has them by then. Error(kData)
+// returned has it. Else the model that was given, its own matrix tied where the family ties whatever a config says. They are compared in the type `dtype`, in which it has them by then. Error(kData)
 // where the family cannot have it.
 std::shared_ptr<const architectures::Architecture> as_stored(
     std::shared_ptr<const architectures::Architecture> architecture, const storage::ModelWeights& weights,

@@ -37,6 +37,22 @@ fault("an infinite number that transformers wrote is an object here",
       tests=["architectures: a number that is not finite is read in both of its spellings, and written in one that is JSON"],
       says=r"it is Infinity")
 
+fault("a decoder has the layers that an alias gives the encoder",
+      A + "config_schema.cpp", "if (key.empty() || !config.value(key, Json()).is_null()) return;", "if (key.empty() || !config.empty()) return;",
+      tests=["architectures: what transformers makes of a key counts before the other spelling of it"],
+      says=r"std::pair\(2, 3\)")
+
+fault("an output matrix that a T5's config calls untied is looked for in files that have none",
+      "lib/hftrain/plan/stored_ties.cpp", "if (!architecture->ties_by_files() ||", "if (!architecture->ties_by_files() || config.size() > 1 ||",
+      tests=["plan: a family whose output matrix transformers always ties is tied unless the files have another one"],
+      says=r"opened\(tie, \"\"\)")
+
+fault("an output matrix of its own that the config names is told as one that it ties",
+      "lib/hftrain/plan/stored_ties.cpp", "return as_one == architecture ? with_own_matrix(*architecture, tied, weights, origin) : architecture;",
+      "return with_own_matrix(*as_one, tied, weights, origin);",
+      tests=["plan: a family whose output matrix transformers always ties is tied unless the files have another one"],
+      says=r"has_own_matrix")
+
 fault("answers of a decoder lose the names of its labels",
       A + "gpt2.cpp", ".fixed_answers = true,", ".fixed_answers = false,",
       tests=["architectures: the labels of another head do not become scores of answers"],
