@@ -28,7 +28,7 @@ fault("a length is divided by a bound of RoPE that is 0",
       says=r"must be above 0")
 
 fault("numbers that are not finite are written in words that are no JSON",
-      A + "tagged_numbers.cpp", "value.is_number_float() && !std::isfinite", "value.is_string() && !std::isfinite",
+      A + "tagged_numbers.cpp", "value.is_number_float() && !std::isfinite", "value.is_number_integer() && !std::isfinite",
       tests=["architectures: a number that is not finite is read in both of its spellings, and written in one that is JSON"],
       says=r"__float__")
 

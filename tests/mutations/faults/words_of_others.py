@@ -9,7 +9,7 @@ fault("a run of a task that leaves types of tokens out is told that a new one wo
       tests=["plan: a task that leaves types of tokens out says nothing of them to a run that goes on"], says=r"types of tokens")
 
 fault("names of labels that are left over win over num_labels",
-      "lib/hftrain/architectures/labels.cpp", "if (count && *count != static_cast<int64_t>(names.size()))", "if (count && *count < 0)",
+      "lib/hftrain/architectures/labels.cpp", "if (count && *count != static_cast<int64_t>(by_number.size()))", "if (count && *count < 0)",
       tests=["architectures: labels are counted by their names, and two unnamed ones are not written"], says=r"LABEL_2")
 
 fault("a tokenizer has only the special tokens that its files name",
