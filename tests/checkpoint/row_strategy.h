@@ -59,6 +59,7 @@ class RowStrategy final : public parallel::Strategy {
   bool unscale(optim::GradientScaler&) override { never(); }
   at::Tensor clip_gradients(double) override { never(); }
   bool skips_by_tensor() const override { never(); }
+  void was_skipped() override { never(); }
   void step(const optim::Pace&) override { never(); }
   void zero_gradients() override { never(); }
   void parameters_changed() override {}

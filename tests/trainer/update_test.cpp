@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -54,11 +55,12 @@ class LateNumbers final : public parallel::HostCopies {
 // A tiny model on one rank, equal in every object, and its updates.
 struct TinyTraining {
   explicit TinyTraining(plan::RunPlan wanted = testing::tiny_plan(),
-                        std::unique_ptr<parallel::HostCopies> copies = nullptr)
+                        std::unique_ptr<parallel::HostCopies> copies = nullptr,
+                        parallel::OptimizerMaker make_optimizer = {})
       : plan(std::move(wanted)),
         communicator(comm::make_communicator({}, comm::builtin_backends())),
         model(make_model(plan, at::kCPU)),
-        strategy(make_strategy(plan, *model, *communicator)),
+        strategy(make_strategy(plan, *model, *communicator, std::move(make_optimizer))),
         schedule(make_schedule(plan)),
         scaler(make_scaler(plan)),
         losses(at::kCPU, true),
@@ -118,6 +120,27 @@ bool same_bits(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& 
   }
   return a.size() == b.size();
 }
+
+// What an optimizer has counted for each parameter.
+std::vector<double> counts_of(parallel::Strategy& strategy) {
+  std::vector<double> counts;
+  strategy.visit_optimizer_state(
+      [&](const parallel::StatePart& part) {
+        if (part.state == "step") counts.push_back(part.tensor.item<double>());
+      },
+      parallel::Access::kRead);
+  return counts;
+}
+
+// As a program's own.
+class WaitedFor final : public optim::Optimizer {
+ public:
+  explicit WaitedFor(std::vector<optim::ParameterGroup> groups)
+      : optim::Optimizer("own", std::move(groups)) {}
+  void step(const optim::Pace& pace) override { CHECK_FALSE(pace.skip.defined()); }
+  std::vector<std::string> state_names() const override { return {}; }
+  at::Tensor state(size_t, const std::string&) const override { return {}; }
+};
 
 bool gradients_are_zero(const models::Model& model) {
   for (const at::Tensor& parameter : model.parameters()) {
@@ -271,8 +294,37 @@ TEST_CASE(
   CHECK(late.events == waited.events);
 }
 
+TEST_CASE("an update that a device skips counts in no optimizer, though the host hears of it late") {
+  plan::RunPlan plan = testing::tiny_plan();
+  plan.optimizer.max_grad_norm = 0.5;
+  for (const std::string& name : optim::optimizer_names()) {
+    INFO(name);
+    const auto make = [&](std::vector<optim::ParameterGroup> groups) {
+      return optim::make_optimizer(name, std::move(groups), {.as_on_device = true});
+    };
+    plan.optimizer.learning_rate = 1e-3;
+    TinyTraining waited(plan, nullptr, make), late(plan, std::make_unique<LateNumbers>(), make);
+    for (int step = 0; step < 5; ++step) {
+      const std::vector<at::Tensor> before = waited.parameters();
+      const bool broken = step == 0 || step == 2;
+      if (broken) waited.fill_first(std::numeric_limits<float>::infinity());
+      if (broken) late.fill_first(std::numeric_limits<float>::infinity());
+      waited.run({batch_of(step, 6)});
+      CHECK(late.run_late({batch_of(step, 6)}).has_value() == (step > 0));
+      if (broken) waited.restore_first(before);
+      if (broken) late.restore_first(before);
+    }
+    late.update.settle();
+    CHECK(distance(late.parameters(), waited.parameters()) < 1e-6);
+    CHECK(counts_of(*late.strategy) == counts_of(*waited.strategy));
+  }
+}
+
 TEST_CASE("an optimizer that cannot skip by itself has its norm read at once, however late copies are") {
-  TinyTraining tiny(testing::tiny_plan(), std::make_unique<LateNumbers>());  // sgd
+  const auto make = [](std::vector<optim::ParameterGroup> groups) {
+    return std::make_unique<WaitedFor>(std::move(groups));
+  };
+  TinyTraining tiny(testing::tiny_plan(), std::make_unique<LateNumbers>(), make);
   CHECK(tiny.run_late({batch_of(0, 6)}).has_value());
   CHECK_FALSE(tiny.update.settle().has_value());
 }

@@ -1,6 +1,7 @@
 // Adafactor with an external rate, as transformers (scale_parameter and relative_step off).
 #pragma once
 
+#include "hftrain/optim/gate.h"
 #include "hftrain/optim/optimizer_options.h"
 #include "hftrain/optim/stateful_optimizer.h"
 
@@ -18,7 +19,8 @@ class Adafactor final : public StatefulOptimizer {
   void update(std::vector<Item>& items, double rate, double weight_decay) override;
 
  private:
-  at::Tensor direction(const Item& item, double beta) const;
+  void update_one(const Item& item, const Gate& gate, double rate, double weight_decay);
+  static at::Tensor direction(const Item& item, double beta, const Gate& gate);
 };
 
 }  // namespace hftrain::optim

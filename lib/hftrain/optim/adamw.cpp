@@ -2,12 +2,8 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/_foreach_add.h>
-#include <ATen/ops/_foreach_sub.h>
-#include <ATen/ops/_fused_adamw.h>
 
 #include <cmath>
-#include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,60 +22,26 @@ bool plain(const at::Tensor& tensor) {
 
 AdamW::AdamW(const std::string& name, std::vector<ParameterGroup> groups, const OptimizerSettings& settings,
              OptimizerOptions&)
-    : StatefulOptimizer(name, std::move(groups)),
-      beta1_(settings.beta1),
-      beta2_(settings.beta2),
-      epsilon_(settings.epsilon) {
-  add_state("step", step_counter);
-  add_state("exp_avg", zeros_like);
-  add_state("exp_avg_sq", zeros_like);
-}
+    : FusedAdam(name, std::move(groups), settings, Decay::kDecoupled) {}
 
 void AdamW::update(std::vector<Item>& items, double rate, double weight_decay) {
-  std::vector<Item*> here;
-  // LibTorch's kernel takes tensors of one type and one device; an adapter in float32 may train beside a head in bfloat16.
-  std::map<std::pair<c10::DeviceType, at::ScalarType>, std::vector<Item*>> others;
+  std::vector<Item*> here, others;
   for (Item& item : items) {
-    const at::Tensor& parameter = item.parameter;
-    const bool ours = plain(parameter) && plain(item.gradient);
-    (ours ? here : others[{parameter.device().type(), parameter.scalar_type()}]).push_back(&item);
+    const bool ours = !on_device(item.parameter) && plain(item.parameter) && plain(item.gradient);
+    (ours ? here : others).push_back(&item);
   }
   if (!here.empty()) sweep_all(here, rate, weight_decay);
-  for (const auto& [kind, alike] : others) fused(alike, rate, weight_decay);
-}
-
-std::vector<at::Tensor> AdamW::counters_of(const std::vector<Item*>& items) {
-  std::vector<at::Tensor> steps;
-  for (const Item* item : items) steps.push_back((*item->state)[0]);
-  return steps;
+  fuse(others, rate, weight_decay);
 }
 
 // On the host, where reading a number waits for nobody.
 void AdamW::sweep_all(const std::vector<Item*>& items, double rate, double weight_decay) const {
-  if (skip().defined() && skip().item<float>() != 0) return;
+  if (skipped_on_host(items.front()->parameter)) return;
+  std::vector<at::Tensor> steps;
+  for (const Item* item : items) steps.push_back((*item->state)[0]);
   const float factor = gradient_factor().defined() ? gradient_factor().item<float>() : 1.0F;
-  at::_foreach_add_(counters_of(items), 1);
-  for (Item* item : items) sweep(*item, rate, weight_decay, factor);
-}
-
-// LibTorch's kernel does not count.
-void AdamW::fused(const std::vector<Item*>& items, double rate, double weight_decay) const {
-  std::vector<at::Tensor> parameters, gradients, first, second;
-  for (const Item* item : items) {
-    parameters.push_back(item->parameter);
-    gradients.push_back(item->gradient);
-    first.push_back((*item->state)[1]);
-    second.push_back((*item->state)[2]);
-  }
-  const std::vector<at::Tensor> steps = counters_of(items);
-  // The norm that says so may have been taken elsewhere: gradients that come to the host are added up before they do.
-  const at::Tensor skips = skip().defined() ? skip().to(parameters.front().device()) : at::Tensor();
   at::_foreach_add_(steps, 1);
-  if (gradient_factor().defined()) multiply_gradients(gradients, gradient_factor());
-  at::_fused_adamw_(parameters, gradients, first, second, {}, steps, rate, beta1_, beta2_, weight_decay,
-                    epsilon_, /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{},
-                    skips.defined() ? std::optional<at::Tensor>(skips) : std::nullopt);
-  if (skips.defined()) at::_foreach_sub_(steps, std::vector<at::Tensor>(steps.size(), skips));
+  for (Item* item : items) sweep(*item, rate, weight_decay, factor);
 }
 
 // LibTorch's kernel rounds an element differently at the end of a tensor than in its middle; ours rounds all

@@ -1,9 +1,16 @@
 #include "hftrain/optim/anyprecision_adamw.h"
 
-#include <ATen/TensorOperators.h>
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_addcdiv.h>
+#include <ATen/ops/_foreach_addcmul.h>
+#include <ATen/ops/_foreach_div.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_sqrt.h>
+#include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
+#include <vector>
 
 namespace hftrain::optim {
 namespace {
@@ -25,7 +32,7 @@ auto maker(OptimizerOptions& options, const std::string& key, const std::string&
 
 AnyprecisionAdamW::AnyprecisionAdamW(const std::string& name, std::vector<ParameterGroup> groups,
                                      const OptimizerSettings& settings, OptimizerOptions& options)
-    : StatefulOptimizer(name, std::move(groups)),
+    : ListOptimizer(name, std::move(groups)),
       beta1_(settings.beta1),
       beta2_(settings.beta2),
       epsilon_(settings.epsilon),
@@ -37,25 +44,32 @@ AnyprecisionAdamW::AnyprecisionAdamW(const std::string& name, std::vector<Parame
   if (kahan_) add_state("compensation", compensation);
 }
 
-void AnyprecisionAdamW::update(std::vector<Item>& items, double rate, double weight_decay) {
-  for (Item& item : items) {
-    const double step = advance((*item.state)[0]);
-    at::Tensor &first = (*item.state)[1], &second = (*item.state)[2];
-    item.parameter.mul_(1 - rate * weight_decay);
-    first.mul_(beta1_).add_(item.gradient, 1 - beta1_);
-    second.mul_(beta2_).addcmul_(item.gradient, item.gradient, 1 - beta2_);
-    const at::Tensor root = second.sqrt().div_(std::sqrt(1 - std::pow(beta2_, step))).add_(epsilon_);
-    const double size = -rate / (1 - std::pow(beta1_, step));
-    if (!kahan_) {
-      item.parameter.addcdiv_(first, root, size);
-      continue;
-    }
-    at::Tensor& compensation = (*item.state)[3];
-    compensation.addcdiv_(first, root, size);
-    const at::Tensor before = item.parameter.clone();
-    item.parameter.add_(compensation);
-    compensation.add_(before.sub_(item.parameter));
+void AnyprecisionAdamW::update_lists(const Lists& lists, const Gate& gate, double rate, double weight_decay) {
+  gate.clear(lists.gradients);
+  const std::vector<at::Tensor>&first = lists.states[0], &second = lists.states[1];
+  if (weight_decay != 0) gate.scale(lists.parameters, 1 - rate * weight_decay);
+  gate.scale(first, beta1_);
+  at::_foreach_add_(first, lists.gradients, 1 - beta1_);
+  gate.scale(second, beta2_);
+  at::_foreach_addcmul_(second, lists.gradients, lists.gradients, 1 - beta2_);
+  const std::vector<at::Tensor> roots = at::_foreach_sqrt(second);
+  at::_foreach_div_(roots, std::sqrt(1 - std::pow(beta2_, lists.step)));
+  gate.add_to_divisors(roots, epsilon_);
+  const double size = -rate / (1 - std::pow(beta1_, lists.step));
+  if (!kahan_) {
+    at::_foreach_addcdiv_(lists.parameters, first, roots, size);
+    return;
   }
+  at::_foreach_addcdiv_(lists.states[2], first, roots, size);
+  add_compensated(lists.parameters, lists.states[2], gate);
+}
+
+void AnyprecisionAdamW::add_compensated(const std::vector<at::Tensor>& parameters,
+                                        const std::vector<at::Tensor>& compensation, const Gate& gate) {
+  const std::vector<at::Tensor> lost = at::_foreach_mul(parameters, 1);  // what they are before
+  at::_foreach_add_(parameters, gate.counted(compensation));
+  at::_foreach_sub_(lost, parameters);
+  at::_foreach_add_(compensation, lost);
 }
 
 }  // namespace hftrain::optim

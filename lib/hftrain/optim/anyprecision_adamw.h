@@ -1,14 +1,14 @@
 // AdamW with moments in chosen types and optional Kahan summation.
 #pragma once
 
+#include "hftrain/optim/list_optimizer.h"
 #include "hftrain/optim/optimizer_options.h"
-#include "hftrain/optim/stateful_optimizer.h"
 
 namespace hftrain::optim {
 
 // AdamW's rule. With use_kahan_summation the rounding rest of each step is kept in "compensation" and added
 // to the next one, which lets bfloat16 parameters learn from small steps.
-class AnyprecisionAdamW final : public StatefulOptimizer {
+class AnyprecisionAdamW final : public ListOptimizer {
  public:
   AnyprecisionAdamW(const std::string& name, std::vector<ParameterGroup> groups,
                     const OptimizerSettings& settings, OptimizerOptions& options);
@@ -18,9 +18,12 @@ class AnyprecisionAdamW final : public StatefulOptimizer {
     beta1_ = betas.first;
     beta2_ = betas.second;
   }
-  void update(std::vector<Item>& items, double rate, double weight_decay) override;
+  void update_lists(const Lists& lists, const Gate& gate, double rate, double weight_decay) override;
 
  private:
+  static void add_compensated(const std::vector<at::Tensor>& parameters,
+                              const std::vector<at::Tensor>& compensation, const Gate& gate);
+
   double beta1_, beta2_, epsilon_;
   bool kahan_;
 };

@@ -1,13 +1,13 @@
 // Lion with float32 state (arXiv 2302.06675).
 #pragma once
 
+#include "hftrain/optim/list_optimizer.h"
 #include "hftrain/optim/optimizer_options.h"
-#include "hftrain/optim/stateful_optimizer.h"
 
 namespace hftrain::optim {
 
 // c = β1·m + (1 − β1)·g; θ ← θ(1 − ηλ) − η·sign(c); m ← β2·m + (1 − β2)·g.
-class Lion final : public StatefulOptimizer {
+class Lion final : public ListOptimizer {
  public:
   Lion(const std::string& name, std::vector<ParameterGroup> groups, const OptimizerSettings& settings,
        OptimizerOptions& options);
@@ -17,7 +17,7 @@ class Lion final : public StatefulOptimizer {
     beta1_ = betas.first;
     beta2_ = betas.second;
   }
-  void update(std::vector<Item>& items, double rate, double weight_decay) override;
+  void update_lists(const Lists& lists, const Gate& gate, double rate, double weight_decay) override;
 
  private:
   double beta1_, beta2_;

@@ -29,6 +29,7 @@ struct ParameterGroup {
 struct OptimizerSettings {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // of the Adam-like ones and of Lion (betas)
   std::map<std::string, std::string> options;         // optim_args
+  bool as_on_device = false;  // on the CPU, too, by lists and without reading: for tests
 };
 
 // What a visitor of state tensors does with them: looks at names, sizes and types (the values may be absent),
@@ -52,6 +53,8 @@ class Optimizer {
 
   // Whether step() looks at Pace::skip, so that nobody has to read a norm that a device is still computing.
   virtual bool skips_by_tensor() const { return false; }
+  // Told behind a step() that looked at Pace::skip, before the next one: it was skipped. What was counted on the host is taken back.
+  virtual void was_skipped() {}
 
   // Names of the state tensors of every parameter, as torch spells them ("step", "exp_avg", …).
   virtual std::vector<std::string> state_names() const = 0;

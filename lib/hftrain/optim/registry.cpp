@@ -20,7 +20,9 @@ using Maker = std::unique_ptr<Optimizer> (*)(const std::string&, std::vector<Par
 template <typename T>
 std::unique_ptr<Optimizer> make(const std::string& name, std::vector<ParameterGroup> groups,
                                 const OptimizerSettings& settings, OptimizerOptions& options) {
-  return std::make_unique<T>(name, std::move(groups), settings, options);
+  auto made = std::make_unique<T>(name, std::move(groups), settings, options);
+  if (settings.as_on_device) made->compute_as_on_device();
+  return made;
 }
 
 struct Entry {

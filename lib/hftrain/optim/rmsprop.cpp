@@ -1,12 +1,16 @@
 #include "hftrain/optim/rmsprop.h"
 
-#include <ATen/TensorOperators.h>
+#include <ATen/ops/_foreach_addcdiv.h>
+#include <ATen/ops/_foreach_addcmul.h>
+#include <ATen/ops/_foreach_sqrt.h>
+
+#include <vector>
 
 namespace hftrain::optim {
 
 Rmsprop::Rmsprop(const std::string& name, std::vector<ParameterGroup> groups, const OptimizerSettings&,
                  OptimizerOptions& options)
-    : StatefulOptimizer(name, std::move(groups)),
+    : ListOptimizer(name, std::move(groups)),
       momentum_(options.number("momentum", 0.0)),
       alpha_(options.number("alpha", 0.99)),
       epsilon_(options.number("eps", 1e-8)),
@@ -17,27 +21,31 @@ Rmsprop::Rmsprop(const std::string& name, std::vector<ParameterGroup> groups, co
   if (centered_) add_state("grad_avg", zeros_like);
 }
 
-void Rmsprop::update(std::vector<Item>& items, double rate, double weight_decay) {
-  for (Item& item : items) {
-    const at::Tensor gradient = with_decay(item, weight_decay);
-    advance((*item.state)[0]);
-    at::Tensor& square = (*item.state)[1];
-    square.mul_(alpha_).addcmul_(gradient, gradient, 1 - alpha_);
-    at::Tensor average = square;
-    if (centered_) {
-      at::Tensor& mean = item.state->back();
-      mean.lerp_(gradient, 1 - alpha_);
-      average = square.addcmul(mean, mean, -1);
-    }
-    const at::Tensor root = average.sqrt().add_(epsilon_);
-    if (momentum_ > 0) {
-      at::Tensor& buffer = (*item.state)[2];
-      buffer.mul_(momentum_).addcdiv_(gradient, root);
-      item.parameter.add_(buffer, -rate);
-    } else {
-      item.parameter.addcdiv_(gradient, root, -rate);
-    }
+void Rmsprop::update_lists(const Lists& lists, const Gate& gate, double rate, double weight_decay) {
+  const std::vector<at::Tensor> gradients = with_decay(lists, gate, weight_decay);
+  const std::vector<at::Tensor> roots = roots_of(lists, gate, gradients);
+  gate.add_to_divisors(roots, epsilon_);
+  if (momentum_ > 0) {
+    const std::vector<at::Tensor>& buffers = lists.states[1];
+    gate.scale(buffers, momentum_);
+    at::_foreach_addcdiv_(buffers, gradients, roots);
+    gate.add(lists.parameters, buffers, -rate);
+  } else {
+    at::_foreach_addcdiv_(lists.parameters, gradients, roots, -rate);
   }
+}
+
+std::vector<at::Tensor> Rmsprop::roots_of(const Lists& lists, const Gate& gate,
+                                          const std::vector<at::Tensor>& gradients) const {
+  const std::vector<at::Tensor>& squares = lists.states[0];
+  gate.scale(squares, alpha_);
+  at::_foreach_addcmul_(squares, gradients, gradients, 1 - alpha_);
+  if (!centered_) return at::_foreach_sqrt(squares);
+  const std::vector<at::Tensor>& means = lists.states.back();
+  gate.mix(means, gradients, 1 - alpha_);
+  std::vector<at::Tensor> variances = at::_foreach_addcmul(squares, means, means, -1);
+  at::_foreach_sqrt_(variances);
+  return variances;
 }
 
 }  // namespace hftrain::optim

@@ -1,12 +1,15 @@
 #include "hftrain/optim/sgd.h"
 
-#include <ATen/TensorOperators.h>
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_copy.h>
+
+#include <vector>
 
 namespace hftrain::optim {
 
 Sgd::Sgd(const std::string& name, std::vector<ParameterGroup> groups, const OptimizerSettings&,
          OptimizerOptions& options)
-    : StatefulOptimizer(name, std::move(groups)),
+    : ListOptimizer(name, std::move(groups)),
       momentum_(options.number("momentum", 0.0)),
       dampening_(options.number("dampening", 0.0)),
       nesterov_(options.boolean("nesterov", false)) {
@@ -17,20 +20,20 @@ Sgd::Sgd(const std::string& name, std::vector<ParameterGroup> groups, const Opti
   add_state("momentum_buffer", zeros_like);
 }
 
-void Sgd::update(std::vector<Item>& items, double rate, double weight_decay) {
-  for (Item& item : items) {
-    at::Tensor gradient = with_decay(item, weight_decay);
-    if (momentum_ != 0) {
-      at::Tensor& buffer = (*item.state)[1];
-      if (advance((*item.state)[0]) == 1) {
-        buffer.copy_(gradient);
-      } else {
-        buffer.mul_(momentum_).add_(gradient, 1 - dampening_);
-      }
-      gradient = nesterov_ ? gradient.add(buffer, momentum_) : buffer;
-    }
-    item.parameter.add_(gradient, -rate);
+void Sgd::update_lists(const Lists& lists, const Gate& gate, double rate, double weight_decay) {
+  const std::vector<at::Tensor> gradients = with_decay(lists, gate, weight_decay);
+  if (momentum_ == 0) {
+    at::_foreach_add_(lists.parameters, gradients, -rate);
+    return;
   }
+  const std::vector<at::Tensor>& buffers = lists.states[0];
+  if (lists.step == 1) {
+    at::_foreach_copy_(buffers, gradients);  // zeros, as they were, where the gate is shut
+  } else {
+    gate.scale(buffers, momentum_);
+    at::_foreach_add_(buffers, gradients, 1 - dampening_);
+  }
+  gate.add(lists.parameters, nesterov_ ? at::_foreach_add(gradients, buffers, momentum_) : buffers, -rate);
 }
 
 }  // namespace hftrain::optim

@@ -37,6 +37,7 @@ void StatefulOptimizer::step(const Pace& pace) {
   if (pace.betas) set_betas(*pace.betas);
   factor_ = pace.gradient_factor;
   skip_ = pace.skip;
+  advanced_.clear();
   size_t index = 0;
   for (const ParameterGroup& group : groups()) {
     std::vector<Item> items;
@@ -62,11 +63,22 @@ void StatefulOptimizer::multiply_gradients(const std::vector<at::Tensor>& gradie
   at::_foreach_mul_(gradients, factor.to(gradients.front().device()));
 }
 
-at::Tensor StatefulOptimizer::with_decay(const Item& item, double weight_decay) {
-  return weight_decay == 0 ? item.gradient : item.gradient.add(item.parameter, weight_decay);
+void StatefulOptimizer::was_skipped() {
+  const at::NoGradGuard no_grad;
+  for (const at::Tensor& step : advanced_) step.sub_(1);
+  advanced_.clear();
 }
 
-double StatefulOptimizer::advance(at::Tensor& step) {
+bool StatefulOptimizer::skipped_on_host(const at::Tensor& parameter) const {
+  return !on_device(parameter) && skip_.defined() && skip_.item<float>() != 0;
+}
+
+at::Tensor StatefulOptimizer::skip_beside(const at::Tensor& parameter) const {
+  return skip_.defined() && on_device(parameter) ? skip_.to(parameter.device()) : at::Tensor();
+}
+
+double StatefulOptimizer::advance(const at::Tensor& step) {
+  advanced_.push_back(step);
   return step.add_(1).item<double>();
 }
 

@@ -11,6 +11,10 @@ class StatefulOptimizer : public Optimizer {
   std::vector<std::string> state_names() const override { return names_; }
   at::Tensor state(size_t index, const std::string& name) const override;
   void step(const Pace& pace) final;
+  bool skips_by_tensor() const override { return true; }
+  void was_skipped() override;
+  // From here on as on a device also on the CPU, where numbers can be looked at: for tests.
+  void compute_as_on_device() noexcept { as_on_device_ = true; }
 
  protected:
   // One parameter that has a gradient, with its tensors in the order of state_names().
@@ -34,14 +38,18 @@ class StatefulOptimizer : public Optimizer {
   const at::Tensor& gradient_factor() const noexcept { return factor_; }
   // Of this update; undefined: nothing is skipped.
   const at::Tensor& skip() const noexcept { return skip_; }
+  // Whether lists and tensors are calculated with, and nothing of them is read.
+  bool on_device(const at::Tensor& parameter) const { return as_on_device_ || !parameter.is_cpu(); }
+  // Of this update, for a parameter of the CPU, where reading a number waits at most for gradients that have come from a device.
+  bool skipped_on_host(const at::Tensor& parameter) const;
+  // Of this update, on the device of a parameter; undefined: nothing is skipped, or it is one of the CPU.
+  at::Tensor skip_beside(const at::Tensor& parameter) const;
   static void multiply_gradients(const std::vector<at::Tensor>& gradients, const at::Tensor& factor);
   // Updates all parameters of a group. Autograd is off.
   virtual void update(std::vector<Item>& items, double rate, double weight_decay) = 0;
 
-  // The gradient plus weight_decay·parameter (coupled decay).
-  static at::Tensor with_decay(const Item& item, double weight_decay);
-  // Adds 1 to a counter of the host and returns the new count.
-  static double advance(at::Tensor& step);
+  // Adds 1 to a counter of the host and returns the new count; was_skipped() takes it back.
+  double advance(const at::Tensor& step);
 
   static at::Tensor zeros_like(const at::Tensor& parameter);
   static at::Tensor step_counter(const at::Tensor& parameter);  // float32 scalar 0 beside the parameter
@@ -54,6 +62,8 @@ class StatefulOptimizer : public Optimizer {
   std::vector<std::string> names_;
   std::vector<std::vector<at::Tensor>> state_;  // [parameter through all groups][name]
   at::Tensor factor_, skip_;
+  std::vector<at::Tensor> advanced_;  // counters, by the last step
+  bool as_on_device_ = false;
 };
 
 }  // namespace hftrain::optim

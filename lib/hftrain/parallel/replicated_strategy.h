@@ -30,6 +30,7 @@ class ReplicatedStrategy final : public Strategy {
   at::Tensor clip_gradients(double max_norm) override;
   void step(const optim::Pace& pace) override;
   bool skips_by_tensor() const override { return optimizer_->skips_by_tensor(); }
+  void was_skipped() override { optimizer_->was_skipped(); }
   void zero_gradients() override;
   void visit_parameters(const StateVisitor& visitor, Access access) override;
   void parameters_changed() override {}

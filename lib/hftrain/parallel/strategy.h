@@ -94,6 +94,8 @@ class Strategy {
   virtual void step(const optim::Pace& pace) = 0;
   // Of the optimizer, after prepare.
   virtual bool skips_by_tensor() const = 0;
+  // The last step() changed nothing, as its pace said by a tensor.
+  virtual void was_skipped() = 0;
   virtual void zero_gradients() = 0;
 
   // This rank's parts of the parameters, in model order; from construction on, so that a loader fills them

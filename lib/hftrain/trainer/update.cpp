@@ -117,7 +117,7 @@ std::optional<UpdateResult> Update::settle() {
   copies_->wait(last.mark);
   UpdateResult result{.grad_norm = *last.norm.const_data_ptr<float>(), .learning_rate = last.rate};
   result.skipped = !std::isfinite(result.grad_norm);
-  if (!result.skipped) schedule_.step();
+  result.skipped ? strategy_.was_skipped() : schedule_.step();
   return result;
 }
 

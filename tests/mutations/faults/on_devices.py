@@ -1,6 +1,6 @@
 # What a GPU would show, where the CPU lets it be seen.
-fault("AdamW hands LibTorch's kernel parameters of several types", "lib/hftrain/optim/adamw.cpp",
-      "others[{parameter.device().type(), parameter.scalar_type()}]", "others[{parameter.device().type(), at::kFloat}]",
+fault("AdamW hands LibTorch's kernel parameters of several types", "lib/hftrain/optim/fused_adam.cpp",
+      "kinds[{item->parameter.device().type(), item->parameter.scalar_type()}]", "kinds[{item->parameter.device().type(), at::kFloat}]",
       tests=["optim: AdamW hands LibTorch's kernel parameters of one type at a time"], says=r"types\.size\(\) == 1")
 
 fault("memory of a device that LibTorch's allocator did not ask for runs out as another error", "lib/hftrain/runtime/translate.cpp",
@@ -79,3 +79,31 @@ fault("keys that are repeated beside a window's mask are not counted",
       "lib/hftrain/plan/activation_memory.cpp", "return block.repeated * cut / static_cast<int64_t>(windows.size());", "return cut * 0;",
       tests=["plan: keys that are repeated beside the mask of a window count for the blocks that have one"],
       says=r"of_window")
+
+fault("only AdamW's updates are handed out before their norm is known", "lib/hftrain/optim/stateful_optimizer.h",
+      "bool skips_by_tensor() const override { return true; }", "bool skips_by_tensor() const override { return false; }",
+      tests=["optim: Every optimizer leaves parameters and state as they are where a device's tensor tells it to skip"],
+      says=r"skips_by_tensor")
+
+fault("an update that a device has skipped counts on the host", "lib/hftrain/optim/stateful_optimizer.cpp",
+      "  for (const at::Tensor& step : advanced_) step.sub_(1);\n", "",
+      tests=["trainer: an update that a device skips counts in no optimizer, though the host hears of it late"],
+      says=r"counts_of|distance")
+
+fault("gradients that are no numbers stay so times 0", "lib/hftrain/optim/gate.cpp",
+      "bits.push_back(each.view(type));", "bits.push_back(each);",
+      tests=["optim: Every optimizer leaves parameters and state as they are where a device's tensor tells it to skip"],
+      says=r"== 0")
+
+fault("the step of Adafactor from no state is no number, where it is skipped", "lib/hftrain/optim/adafactor.cpp",
+      "  gate.clear({step});", "  gate.clear({});",
+      tests=["optim: Every optimizer leaves parameters and state as they are where a device's tensor tells it to skip"],
+      says=r"== 0")
+
+fault("decays of moments are rounded to bfloat16 on a device", "lib/hftrain/optim/list_optimizer.cpp",
+      "  if (all_are_float(changed)) return", "  if (all_are_float(changed) || !changed.empty()) return",
+      tests=["optim: An update that a device could skip is the one that the host makes"], says=r"farthest")
+
+fault("a device updates each parameter alone", "lib/hftrain/optim/list_optimizer.cpp",
+      "found == open.end() || !on_device(parameter) ||", "found == open.end() || on_device(parameter) ||",
+      tests=["optim: A device updates parameters together, where each number is updated by itself"], says=r"lists_of\(1\)")
