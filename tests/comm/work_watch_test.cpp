@@ -260,6 +260,54 @@ class NeverOver final : public c10d::Work {
   std::atomic<bool> over = false;
 };
 
+// Over when it has been asked often enough; notes whether that was behind the shutdown of its group.
+struct Leaving {
+  std::atomic<bool> left = false, asked_behind = false;
+};
+
+class LastWork final : public c10d::Work {
+ public:
+  explicit LastWork(Leaving& leaving) : leaving_(leaving) {}
+  bool isCompleted() override {
+    if (leaving_.left) leaving_.asked_behind = true;
+    return ++asked_ > 5;
+  }
+  bool wait(std::chrono::milliseconds) override { return true; }
+
+ private:
+  Leaving& leaving_;
+  int asked_ = 0;
+};
+
+class LeavingBackend final : public c10d::Backend {
+ public:
+  LeavingBackend(const BackendRequest& request, Leaving& leaving)
+      : Backend(request.rank, request.world_size), leaving_(leaving) {}
+  const std::string getBackendName() const override { return "leaving"; }
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>&, const c10d::AllreduceOptions&) override {
+    return c10::make_intrusive<LastWork>(leaving_);
+  }
+  void shutdown() override {
+    leaving_.left = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // in which a watch would look several times
+  }
+  void abort() override {}
+
+ private:
+  Leaving& leaving_;
+};
+
+BackendRequest watched_request() {
+  BackendRequest request;
+  request.rank = 0;
+  request.world_size = 2;
+  request.members = {0, 1};
+  request.timeout = std::chrono::hours(1);
+  request.watched = true;
+  request.store = c10::make_intrusive<c10d::HashStore>();
+  return request;
+}
+
 class Poisoned final : public c10d::Work {
  public:
   bool isCompleted() override {
@@ -366,6 +414,29 @@ TEST_CASE("a deadline begins when the operation before is over", "[alone]") {
   CHECK(page.read().waits == 0);
   CHECK(page.read().operations == 2);
   CHECK(given_up.get_future().wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
+}
+
+TEST_CASE("a group is left when its last works are over, and nobody asks them meanwhile") {
+  Leaving leaving;
+  {
+    Communicator communicator(watched_request(), [&](const BackendRequest& request) {
+      return c10::intrusive_ptr<c10d::Backend>(c10::make_intrusive<LeavingBackend>(request, leaving));
+    });
+    for (int i = 0; i < 3; ++i) communicator.all_reduce(at::zeros({16}, at::kFloat), Reduction::kSum);
+  }
+  CHECK(leaving.left);
+  CHECK_FALSE(leaving.asked_behind);
+}
+
+TEST_CASE("a watch that is to rest keeps the deadline of what is under way", "[alone]") {
+  std::promise<std::string> given_up;
+  WorkWatch watch(at::kCPU, std::chrono::seconds(1), nullptr,
+                  [&](const WatchFault& fault) { given_up.set_value(fault.why); });
+  watch.add({"all-reduce", 1, 4}, {c10::make_intrusive<NeverOver>()}, std::nullopt);
+  watch.rest(std::chrono::seconds(30));
+  std::future<std::string> why = given_up.get_future();
+  REQUIRE(why.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+  CHECK(why.get() == "its deadline passed");
 }
 
 TEST_CASE("a device that cannot be asked any more is a failure of its operation") {

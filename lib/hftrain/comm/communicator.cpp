@@ -1,6 +1,7 @@
 #include "hftrain/comm/communicator.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
@@ -9,6 +10,9 @@
 
 namespace hftrain::comm {
 namespace {
+
+// For works that are still under way when a group is left: the ranks have met behind them.
+constexpr std::chrono::seconds kLastWorks{5};
 
 c10::intrusive_ptr<c10d::Backend> connect_trivially(const BackendRequest&) {
   return c10::make_intrusive<TrivialBackend>();
@@ -67,6 +71,8 @@ Communicator::~Communicator() {
     if (std::uncaught_exceptions() > exceptions_before_) {
       backend_->abort();
     } else {
+      // A work of NCCL that is asked whether it is over while its communicator goes may say that it has failed.
+      if (watch_) watch_->rest(kLastWorks);
       backend_->shutdown();
     }
   } catch (const std::exception&) {

@@ -59,6 +59,13 @@ void WorkWatch::add(Operation operation, Works works, std::optional<c10::Event> 
   changed_.notify_all();
 }
 
+void WorkWatch::rest(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  rests_ = true;
+  changed_.notify_all();
+  changed_.wait_for(lock, patience, [this] { return rested_; });
+}
+
 void WorkWatch::run() {
   runtime::work_for(device_);
   std::unique_lock lock(mutex_);
@@ -66,13 +73,19 @@ void WorkWatch::run() {
     std::optional<WatchFault> fault = look();
     if (!fault) fault = ask(lock);
     if (fault) {
-      given_up_ = true;
+      given_up_ = rested_ = true;
+      changed_.notify_all();
       lock.unlock();
       give_up_(*fault);
       return;
     }
     if (watched_.empty()) {
-      changed_.wait(lock, [this] { return ends_ || !watched_.empty(); });
+      if (rests_) {
+        rested_ = true;
+        changed_.notify_all();
+        return;
+      }
+      changed_.wait(lock, [this] { return ends_ || rests_ || !watched_.empty(); });
     } else {
       changed_.wait_for(lock, kBetweenLooks, [this] { return ends_; });
     }

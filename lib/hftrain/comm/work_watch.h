@@ -60,6 +60,10 @@ class WorkWatch {
   // nothing: at once. Any thread.
   void add(Operation operation, Works works, std::optional<c10::Event> reached);
 
+  // Returns when everything that was added is over or has been given up, and from then on no work is asked; or after `patience`, and
+  // what is not over goes on being watched. The last call.
+  void rest(std::chrono::milliseconds patience);
+
  private:
   using Clock = std::chrono::steady_clock;
   struct Watched {
@@ -86,7 +90,7 @@ class WorkWatch {
   std::deque<Watched> watched_;
   std::optional<Clock::time_point> front_since_;  // when the device reached the first of them
   Clock::time_point asked_;                       // or when the first of them became it
-  bool ends_ = false, given_up_ = false;
+  bool ends_ = false, rests_ = false, rested_ = false, given_up_ = false;
   std::thread thread_;
 };
 

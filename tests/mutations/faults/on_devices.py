@@ -107,3 +107,11 @@ fault("decays of moments are rounded to bfloat16 on a device", "lib/hftrain/opti
 fault("a device updates each parameter alone", "lib/hftrain/optim/list_optimizer.cpp",
       "found == open.end() || !on_device(parameter) ||", "found == open.end() || on_device(parameter) ||",
       tests=["optim: A device updates parameters together, where each number is updated by itself"], says=r"lists_of\(1\)")
+
+fault("a group is left while its last works are asked", "lib/hftrain/comm/communicator.cpp",
+      "      if (watch_) watch_->rest(kLastWorks);\n", "",
+      tests=["comm: a group is left when its last works are over, and nobody asks them meanwhile"], says=r"asked_behind")
+
+fault("a watch that is to rest leaves what is under way", "lib/hftrain/comm/work_watch.cpp",
+      "  while (!ends_) {", "  while (!ends_ && !rests_) {",
+      tests=["comm: a watch that is to rest keeps the deadline of what is under way"], says=r"ready")
