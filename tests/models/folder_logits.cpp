@@ -22,6 +22,8 @@
 #include "hftrain/comm/communicator.h"
 #include "hftrain/models/model.h"
 #include "hftrain/parallel/replicated_strategy.h"
+#include "hftrain/plan/stored_ties.h"
+#include "hftrain/storage/model_folder.h"
 
 namespace {
 
@@ -45,7 +47,9 @@ Loaded load(const std::string& folder, comm::Communicator& alone) {
   const std::string path = folder + "/config.json";
   const Json config = read_json_file(path);
   const architectures::Head head = Architecture::head_of(config).value_or(architectures::Head::kCausalLm);
-  auto model = models::build_model(Architecture::from_config(config, path, head), {});
+  const auto architecture = plan::as_stored(Architecture::from_config(config, path, head),
+                                            storage::ModelWeights(folder), path, "float32");
+  auto model = models::build_model(architecture, {});
   parallel::ReplicatedStrategy strategy({}, parameters_of(*model), {}, alone);
   auto weights =
       checkpoint::load_weights(model->architecture().parameters(), storage::StoredWeights(folder), strategy);

@@ -2,10 +2,11 @@
 """Folders of every family with every head, in both directions: what transformers has made and saved gives the same logits here, and
 what ours save from_pretrained opens as the same model with the same config, no name missing and none unexpected.
 
-  folders_open_in_transformers.py [--families bert …] [--parts heads odd old runs]
+  folders_open_in_transformers.py [--families bert …] [--parts heads odd words old lacking runs]
 
 heads: each head of each family, saved as 5.17 does, by shards with an index, in bfloat16, and with the config's keys of version 4.
-odd: configs that are not the usual ones. old: a folder as releases of long ago wrote it (norms with gamma and beta, position numbers, the head
+odd: configs that are not the usual ones. words: a config.json that says in other words what transformers writes, or what it says of nothing.
+lacking: the same folder without its head, or a part of it, is opened by both with the same names drawn anew. old: a folder as releases of long ago wrote it (norms with gamma and beta, position numbers, the head
 of pre-training) is opened by the built program for another task, and its body comes out as it was. runs: whole runs of T5 and BART,
 evaluated by both.
 """
@@ -76,6 +77,25 @@ ODD = [  # (family, head, what is not as usual)
     ("qwen3", TAGS, dict(attention_bias=True, rope_parameters=dict(rope_type="linear", rope_theta=1000.0, factor=2.0))),
     ("mistral", CLASSES, dict(sliding_window=4, head_dim=8, num_key_value_heads=1)),
     ("gemma", CAUSAL, dict(num_key_value_heads=1, attention_bias=True)),
+    ("llama", CAUSAL, dict(initializer_range=0.0, rms_norm_eps=0.0)),
+    ("bert", MASKED, dict(layer_norm_eps=0.0)),
+    ("bert", CLASSES, dict(id2label={0: "no", 2: "yes", 7: "maybe"}, label2id={"no": 0, "yes": 2, "maybe": 7})),
+    ("llama", CAUSAL, dict(rope_parameters=dict(rope_type="llama3", rope_theta=500.0, factor=4.0, low_freq_factor=2.0, high_freq_factor=2.0,
+                                               original_max_position_embeddings=8))),
+    ("llama", CAUSAL, dict(rope_parameters=dict(rope_type="llama3", rope_theta=500.0, factor=4.0, low_freq_factor=3.0, high_freq_factor=1.0,
+                                               original_max_position_embeddings=8))),
+    ("llama", CAUSAL, dict(limits={"most": float("inf"), "list": [float("nan"), -float("inf")]})),
+]
+
+GATED = dict(feed_forward_proj="gated-gelu")
+WORDS = [  # (family, head, what is not as usual, what its config.json says then)
+    ("t5", TEXTS, GATED, dict(tie_word_embeddings=False, scale_decoder_outputs=True)),
+    ("t5", TEXTS, GATED, dict(tie_word_embeddings=False, scale_decoder_outputs=False)),
+    ("t5", TEXTS, GATED, dict(tie_word_embeddings=None)),
+    ("t5", TEXTS, dict(num_decoder_layers=3), dict(num_layers=3, num_hidden_layers=2, num_decoder_layers=None)),
+    ("llama", ANSWERS, {}, dict(id2label={"0": "a", "1": "b", "2": "c"}, label2id={"a": 0, "b": 1, "c": 2}, problem_type="regression")),
+    ("gpt2", ANSWERS, {}, dict(id2label={"0": "a"}, label2id={"a": 0}, label_names=["x"])),
+    ("bert", CLASSES, {}, dict(id2label={"00": "a", " 1": "b", "+2": "c"}, label2id={"a": 0, "b": 1, "c": 2})),
 ]
 
 
@@ -133,9 +153,21 @@ def as_version_4(folder):
         json.dump(config, file)
 
 
+def in_other_words(folder, said):
+    path = os.path.join(folder, "config.json")
+    with open(path) as file:
+        config = json.load(file)
+    with open(path, "w") as file:
+        json.dump({**config, **said}, file)
+
+
 def saved_in(form, model, folder):
     """The model as a folder of that form holds it."""
     import torch
+    if isinstance(form, dict):
+        model.save_pretrained(folder)
+        in_other_words(folder, form)
+        return type(model).from_pretrained(folder).eval()
     if form == "bfloat16":
         model = model.to(torch.bfloat16)
     model.save_pretrained(folder, **({"max_shard_size": "4KB"} if form == "sharded" else {}))
@@ -169,7 +201,9 @@ def check(family, head, more, form, ours_of, scratch):
     logits = torch.from_numpy(numpy.fromfile(found, dtype=numpy.float32)).reshape(expected.shape)
     again, notes = type(model).from_pretrained(ours, output_loading_info=True, dtype=torch.float32)
     wrong = {kind: sorted(names) for kind, names in notes.items() if names}
-    keys = differing_keys(config_of(ours), config_of(theirs)) if form == "usual" else []
+    keys = []
+    if form == "usual" or isinstance(form, dict):
+        keys = differing_keys(config_of(ours), json.loads(model.config.to_json_string()) if isinstance(form, dict) else config_of(theirs))
     apart = ((logits - expected).abs().max() / expected.abs().max()).item()
     weights = model.state_dict()  # bits of logits hang on where in memory a row of weights begins
     same = sorted(weights) == sorted(again.state_dict()) and all(torch.equal(weights[name], it) for name, it in again.state_dict().items())
@@ -183,12 +217,59 @@ def check(family, head, more, form, ours_of, scratch):
     return passed
 
 
-def opens_an_old_folder(scratch):
+class Rows:
+    """Of two classes, with a tokenizer of 512 tokens that pads."""
+
+    def __init__(self, scratch):
+        self.tokens = fixtures.tokenizer(scratch, fixtures.sample_text(scratch, 60_000), 512)
+        settings = os.path.join(self.tokens, "tokenizer_config.json")
+        with open(settings) as file:
+            config = json.load(file)
+        with open(settings, "w") as file:
+            json.dump(dict(config, pad_token=config["eos_token"]), file)
+        self.rows = os.path.join(scratch, "rows.csv")
+        with open(self.rows, "w") as file:
+            file.write("sentence,label\n" + "she was late,bad\na quick day,good\n" * 8)
+
+    def opened_by_us(self, folder, out):
+        """What a run says that opens the folder for these rows and leaves it in `out` as it was."""
+        return fixtures.run([fixtures.HFTRAIN, "--task", "text-classification", "--model_name_or_path", folder, "--tokenizer_name",
+                             self.tokens, "--train_file", self.rows, "--do_train", "--max_steps", "1", "--learning_rate", "0", "--use_cpu",
+                             "--output_dir", out, "--nproc_per_node", "1", "--max_seq_length", "16"]).stderr
+
+
+LACKING = [("bert", ["classifier.weight", "classifier.bias"]), ("bert", ["classifier.bias", "bert.pooler.dense.weight"]),
+           ("roberta", ["classifier.dense.bias", "classifier.out_proj.weight"]), ("gpt2", ["score.weight"]), ("llama", ["score.weight"])]
+
+
+def draws_what_files_lack(family, names, rows, scratch):
+    """A classifier without these of its tensors, under its own name."""
+    import torch
+    import transformers
+    from safetensors.torch import load_file, save_file
+    place = tempfile.mkdtemp(dir=scratch)
+    folder, out = os.path.join(place, "folder"), os.path.join(place, "out")
+    sizes = dict(n_positions=64) if family == "gpt2" else dict(max_position_embeddings=64)
+    config = transformers.AutoConfig.for_model(family, **{**FAMILIES[family], **sizes, "vocab_size": 512})
+    getattr(transformers, CLASSES).from_config(config).save_pretrained(folder)
+    path = os.path.join(folder, "model.safetensors")
+    whole = load_file(path)
+    held = {name: tensor for name, tensor in whole.items() if name not in names}
+    save_file(held, path, metadata={"format": "pt"})
+    theirs = getattr(transformers, CLASSES).from_pretrained(folder, output_loading_info=True)[1]["missing_keys"]
+    new = sorted(re.findall(r"'([\w.]+)' is not in", rows.opened_by_us(folder, out)))
+    after = load_file(os.path.join(out, "model.safetensors"))
+    same = sorted(after) == sorted(whole) and all(torch.equal(after[name], tensor) for name, tensor in held.items())
+    drawn = all(after[name].any() for name in names if name.endswith("weight"))
+    print(f"{family} without {', '.join(names)}: new {new}, the others {'the same' if same else 'OTHERS'}", flush=True)
+    return same and drawn and new == sorted(names) == sorted(theirs)
+
+
+def opens_an_old_folder(rows, scratch):
     """BertForPreTraining of the first releases, for the classification of rows."""
     import torch
     import transformers
     from safetensors.torch import load_file, save_file
-    text = fixtures.sample_text(scratch, 60_000)
     folder, out = os.path.join(scratch, "old"), os.path.join(scratch, "old-out")
     model = transformers.BertForPreTraining(transformers.BertConfig(**dict(ENCODER, vocab_size=512, max_position_embeddings=64)))
     body = {"bert." + name: tensor.clone() for name, tensor in model.bert.state_dict().items()}
@@ -199,18 +280,7 @@ def opens_an_old_folder(scratch):
     tensors["bert.embeddings.position_ids"] = torch.arange(64).unsqueeze(0)
     tensors["cls.predictions.decoder.bias"] = tensors["cls.predictions.bias"].clone()
     save_file(tensors, path, metadata={"format": "pt"})
-    tokens = fixtures.tokenizer(scratch, text, 512)
-    settings = os.path.join(tokens, "tokenizer_config.json")
-    with open(settings) as file:
-        config = json.load(file)
-    with open(settings, "w") as file:
-        json.dump(dict(config, pad_token=config["eos_token"]), file)
-    rows = os.path.join(scratch, "rows.csv")
-    with open(rows, "w") as file:
-        file.write("sentence,label\n" + "she was late,bad\na quick day,good\n" * 8)
-    said = fixtures.run([fixtures.HFTRAIN, "--task", "text-classification", "--model_name_or_path", folder, "--tokenizer_name", tokens,
-                         "--train_file", rows, "--do_train", "--max_steps", "1", "--learning_rate", "0", "--use_cpu", "--output_dir",
-                         out, "--nproc_per_node", "1", "--max_seq_length", "16"]).stderr
+    said = rows.opened_by_us(folder, out)
     opened, notes = transformers.BertForSequenceClassification.from_pretrained(out, output_loading_info=True)
     kept = {name: tensor for name, tensor in opened.state_dict().items() if name.startswith("bert.")}
     same = sorted(kept) == sorted(body) and all(torch.equal(kept[name], tensor) for name, tensor in body.items())
@@ -280,7 +350,8 @@ def runs_open(family):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--families", nargs="*", choices=FAMILIES, default=list(FAMILIES))
-    parser.add_argument("--parts", nargs="*", choices=["heads", "odd", "old", "runs"], default=["heads", "odd", "old", "runs"])
+    parts = ["heads", "odd", "words", "old", "lacking", "runs"]
+    parser.add_argument("--parts", nargs="*", choices=parts, default=parts)
     options = parser.parse_args()
     cases = []
     if "heads" in options.parts:
@@ -288,12 +359,17 @@ def main():
                   for form in ("usual", "sharded", "bfloat16", "version 4")]
     if "odd" in options.parts:
         cases += [(*case, "usual") for case in ODD]
+    if "words" in options.parts:
+        cases += WORDS
     with tempfile.TemporaryDirectory() as scratch:
         ours = fixtures.FolderLogits()
         passed = [check(*case, ours, scratch) for case in cases if case[0] in options.families]
         ours.close()
+        rows = Rows(scratch) if {"old", "lacking"} & set(options.parts) else None
         if "old" in options.parts and "bert" in options.families:
-            passed.append(opens_an_old_folder(scratch))
+            passed.append(opens_an_old_folder(rows, scratch))
+        if "lacking" in options.parts:
+            passed += [draws_what_files_lack(family, names, rows, scratch) for family, names in LACKING if family in options.families]
     if "runs" in options.parts:
         passed += [runs_open(family) for family in ClassifiedRows.MODELS if family in options.families]
     print(f"{len(passed)} checks, {passed.count(False)} failed", flush=True)
