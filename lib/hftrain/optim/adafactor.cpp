@@ -4,6 +4,10 @@
 #include <ATen/ops/zeros.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
+
+#include "hftrain/optim/gate.h"
 
 namespace hftrain::optim {
 namespace {
@@ -40,35 +44,38 @@ Adafactor::Adafactor(const std::string& name, std::vector<ParameterGroup> groups
   add_state("exp_avg_sq", full_state);
 }
 
-at::Tensor Adafactor::direction(const Item& item, double beta, const Gate& gate) {
+at::Tensor Adafactor::direction(const Item& item, double beta) {
   const at::Tensor squares = item.gradient * item.gradient + kEpsilon;
-  const auto average = [&](const at::Tensor& state, const at::Tensor& of) {
-    gate.put(state, state.mul(beta).add_(of, 1 - beta));
-  };
   const at::Tensor full = (*item.state)[3];
-  if (full.defined()) return average(full, squares), full.rsqrt() * item.gradient;
+  if (full.defined()) return full.mul_(beta).add_(squares, 1 - beta).rsqrt() * item.gradient;
   const at::Tensor row = (*item.state)[1], column = (*item.state)[2];
-  average(row, squares.mean(-1));
-  average(column, squares.mean(-2));
+  row.mul_(beta).add_(squares.mean(-1), 1 - beta);
+  column.mul_(beta).add_(squares.mean(-2), 1 - beta);
   const at::Tensor row_factor = (row / row.mean(-1, true)).rsqrt_().unsqueeze(-1);
   return (row_factor * column.unsqueeze(-2).rsqrt()).mul_(item.gradient);
 }
 
-void Adafactor::update_one(const Item& item, const Gate& gate, double rate, double weight_decay) {
+void Adafactor::update_one(const Item& item, double rate, double weight_decay) {
   const double beta = 1.0 - std::pow(advance((*item.state)[0]), kDecayRate);
-  at::Tensor step = direction(item, beta, gate);
+  at::Tensor step = direction(item, beta);
   const at::Tensor rms = step.norm() / std::sqrt(static_cast<double>(step.numel()));
   step.div_((rms / kClipThreshold).clamp_min_(1.0)).mul_(rate);
-  gate.clear({step});  // of states that are still zeros it is no number, whatever the gradient
-  if (weight_decay != 0) gate.put(item.parameter, item.parameter.mul(1 - weight_decay * rate));
+  if (weight_decay != 0) item.parameter.mul_(1 - weight_decay * rate);
   item.parameter.sub_(step);
 }
 
 void Adafactor::update(std::vector<Item>& items, double rate, double weight_decay) {
-  Gate gate;
-  if (const at::Tensor skips = skip_beside(items.front().parameter); skips.defined()) gate = Gate(skips);
   for (const Item& item : items) {
-    if (!skipped_on_host(item.parameter)) update_one(item, gate, rate, weight_decay);
+    if (skipped_on_host(item.parameter)) continue;
+    const at::Tensor skips = skip_beside(item.parameter);
+    std::vector<at::Tensor> changed;
+    if (skips.defined()) changed = {item.parameter};
+    for (size_t i = 1; skips.defined() && i < item.state->size(); ++i) {
+      if ((*item.state)[i].defined()) changed.push_back((*item.state)[i]);
+    }
+    const Snapshot before(std::move(changed));
+    update_one(item, rate, weight_decay);
+    if (skips.defined()) before.restore(skips);
   }
 }
 

@@ -1,7 +1,6 @@
 // Adafactor with an external rate, as transformers (scale_parameter and relative_step off).
 #pragma once
 
-#include "hftrain/optim/gate.h"
 #include "hftrain/optim/optimizer_options.h"
 #include "hftrain/optim/stateful_optimizer.h"
 
@@ -19,8 +18,8 @@ class Adafactor final : public StatefulOptimizer {
   void update(std::vector<Item>& items, double rate, double weight_decay) override;
 
  private:
-  void update_one(const Item& item, const Gate& gate, double rate, double weight_decay);
-  static at::Tensor direction(const Item& item, double beta, const Gate& gate);
+  void update_one(const Item& item, double rate, double weight_decay);
+  static at::Tensor direction(const Item& item, double beta);
 };
 
 }  // namespace hftrain::optim

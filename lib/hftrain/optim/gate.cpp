@@ -10,31 +10,15 @@
 #include <utility>
 
 namespace hftrain::optim {
-namespace {
-
-// Whole numbers of the same size: their product with 0 is 0 for the bits of any number.
-at::ScalarType bits_of(const at::Tensor& tensor) {
-  switch (tensor.itemsize()) {
-    case 2:
-      return at::kShort;
-    case 8:
-      return at::kLong;
-    default:
-      return at::kInt;
-  }
-}
-
-}  // namespace
 
 Gate::Gate(const at::Tensor& skip) : skip_(skip), keep_(at::rsub(skip, 1)) {}
 
 void Gate::clear(const std::vector<at::Tensor>& list) const {
   if (!skip_.defined() || list.empty()) return;
-  const at::ScalarType type = bits_of(list.front());
-  std::vector<at::Tensor> bits;
+  std::vector<at::Tensor> bits;  // whose product with 0 is 0, whatever number they are
   bits.reserve(list.size());
-  for (const at::Tensor& each : list) bits.push_back(each.view(type));
-  at::_foreach_mul_(bits, keep_.to(type));
+  for (const at::Tensor& each : list) bits.push_back(each.view(at::kInt));
+  at::_foreach_mul_(bits, keep_.to(at::kInt));
 }
 
 void Gate::scale(const std::vector<at::Tensor>& list, double by) const {
@@ -73,15 +57,6 @@ void Gate::mix(const std::vector<at::Tensor>& list, const std::vector<at::Tensor
 
 std::vector<at::Tensor> Gate::counted(const std::vector<at::Tensor>& list) const {
   return skip_.defined() ? at::_foreach_mul(list, keep_) : list;
-}
-
-void Gate::put(const at::Tensor& tensor, const at::Tensor& value) const {
-  if (skip_.defined()) {
-    at::Tensor out = tensor;
-    at::where_out(out, skip_.ne(0), tensor, value);
-  } else {
-    tensor.copy_(value);
-  }
 }
 
 Snapshot::Snapshot(std::vector<at::Tensor> tensors) : tensors_(std::move(tensors)) {

@@ -8,7 +8,7 @@
 namespace hftrain::optim {
 
 // An open gate calculates with numbers of the host. One that is made of a tensor calculates with tensors beside it, which are such
-// that everything stays as it is where the tensor is 1; nobody reads it. Lists are of float32, but for clear(). Autograd is off.
+// that everything stays as it is where the tensor is 1; nobody reads it. Lists are of float32. Autograd is off.
 class Gate {
  public:
   Gate() = default;
@@ -27,8 +27,6 @@ class Gate {
   void mix(const std::vector<at::Tensor>& list, const std::vector<at::Tensor>& towards, double weight) const;
   // What is added to something: where skipped 0.
   std::vector<at::Tensor> counted(const std::vector<at::Tensor>& list) const;
-  // One tensor of any type becomes `value`, of its type; where skipped it stays.
-  void put(const at::Tensor& tensor, const at::Tensor& value) const;
 
  private:
   at::Tensor skip_, keep_;  // undefined: open

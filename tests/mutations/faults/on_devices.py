@@ -91,12 +91,12 @@ fault("an update that a device has skipped counts on the host", "lib/hftrain/opt
       says=r"counts_of|distance")
 
 fault("gradients that are no numbers stay so times 0", "lib/hftrain/optim/gate.cpp",
-      "bits.push_back(each.view(type));", "bits.push_back(each);",
+      "bits.push_back(each.view(at::kInt));", "bits.push_back(each);",
       tests=["optim: Every optimizer leaves parameters and state as they are where a device's tensor tells it to skip"],
       says=r"== 0")
 
-fault("the step of Adafactor from no state is no number, where it is skipped", "lib/hftrain/optim/adafactor.cpp",
-      "  gate.clear({step});", "  gate.clear({});",
+fault("a device's Adafactor keeps the averages of an update that it has skipped", "lib/hftrain/optim/adafactor.cpp",
+      "      if ((*item.state)[i].defined()) changed.push_back((*item.state)[i]);\n", "",
       tests=["optim: Every optimizer leaves parameters and state as they are where a device's tensor tells it to skip"],
       says=r"== 0")
 
