@@ -10,7 +10,9 @@
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -68,8 +70,10 @@ std::tuple<at::Tensor, at::Tensor> shapes_of_log_sigmoid(const at::Tensor& self)
 }
 
 // The loss of a batch whose numbers only the host has.
-models::Output run_on_shapes(const GoldenFile& golden, Head head, const Batch& batch, bool train) {
+models::Output run_on_shapes(const GoldenFile& golden, Head head, const Batch& batch, bool train,
+                             at::ScalarType compute = at::kFloat) {
   models::ModelOptions options;
+  options.compute_dtype = compute;
   options.device = at::kMeta;
   const auto model = testing::golden_model(golden, options, head, testing::Dropout::kNone);
   nn::UnitRunner runner;
@@ -165,6 +169,21 @@ TEST_CASE("the blocks of a stack share one bias on a device, with what the mask 
   written.decoder_attention_mask = at::ones(written.labels.sizes(), at::kLong);
   written.decoder_attention_mask.select(1, -1).zero_();
   CHECK(calls_of("aten::where", texts, Head::kSeq2SeqLm, written) == ordered);
+}
+
+TEST_CASE("the parameters of a block are cast together for a device") {
+  for (const std::string& name : testing::golden_names("heads")) {
+    INFO(name);
+    const GoldenFile golden("heads/" + name);
+    const Head head = testing::golden_head(golden);
+    const auto model = testing::golden_model(golden, {}, head, testing::Dropout::kNone);
+    const auto blocks =
+        std::ranges::count_if(model->units(), [](const nn::Unit& unit) { return unit.repeated; });
+    const Batch batch = testing::golden_batch(golden);
+    const testing::CalledOperators called;
+    run_on_shapes(golden, head, batch, /*train=*/true, at::kBFloat16);
+    CHECK(testing::CalledOperators::count("aten::_foreach_copy_") == blocks);
+  }
 }
 
 TEST_CASE("a tensor without numbers cannot be read") {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "hftrain/nn/cast_together.h"
 #include "hftrain/nn/embedding.h"
 #include "hftrain/nn/product.h"
 #include "hftrain/nn/without_memory.h"
@@ -100,16 +101,21 @@ void Model::set_random(nn::Unit& unit, bool draws) const {
 std::vector<nn::Parameter> Model::bind(const nn::Unit& unit, at::TensorList handed) const {
   const std::vector<AdapterPlace>& places = adapters_[static_cast<size_t>(unit.index)];
   const at::ScalarType dtype = options().compute_dtype;
+  // On a CPU a product may take them as they are stored. Outside of blocks there are tables, of which rows are cast.
+  const bool together = unit.repeated && !handed.empty() && !handed.front().is_cpu();
+  const std::vector<at::Tensor> cast = together ? nn::cast_together(handed, dtype) : handed.vec();
+  const auto parameter = [&](size_t place, std::optional<nn::LowRank> adapter = std::nullopt) {
+    return nn::Parameter(handed[place], dtype, together ? cast[place].to(dtype) : at::Tensor(),
+                         std::move(adapter));
+  };
   std::vector<nn::Parameter> bound;
-  for (const at::Tensor& parameter : handed.slice(0, handed.size() - 2 * places.size()))
-    bound.emplace_back(parameter, dtype);
+  for (size_t i = 0; i < handed.size() - 2 * places.size(); ++i) bound.push_back(parameter(i));
   for (const AdapterPlace& place : places) {
     const architectures::AdapterSpec& adapter = *architecture_->adapter();
-    bound[place.base] = {handed[place.base], dtype,
-                         nn::LowRank{.down = handed[place.down].to(dtype),
-                                     .up = handed[place.up].to(dtype),
-                                     .scale = adapter.scale(),
-                                     .dropout = active(adapter.dropout)}};
+    bound[place.base] = parameter(place.base, nn::LowRank{.down = cast[place.down].to(dtype),
+                                                          .up = cast[place.up].to(dtype),
+                                                          .scale = adapter.scale(),
+                                                          .dropout = active(adapter.dropout)});
   }
   return bound;
 }

@@ -22,9 +22,13 @@ class Parameter {
   Parameter() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): one in the compute dtype already
   Parameter(at::Tensor tensor) : stored_(tensor), tensor_(std::move(tensor)) {}
-  // Cast to `compute` when somebody asks for it so: a product may take it as it is stored (product.h).
-  Parameter(at::Tensor stored, at::ScalarType compute, std::optional<LowRank> adapter = std::nullopt)
-      : stored_(std::move(stored)), compute_(compute), adapter_(std::move(adapter)) {}
+  // Cast to `compute` when somebody asks for it so: a product may take it as it is stored (product.h). `cast`: already.
+  Parameter(at::Tensor stored, at::ScalarType compute, at::Tensor cast = {},
+            std::optional<LowRank> adapter = std::nullopt)
+      : stored_(std::move(stored)),
+        compute_(compute),
+        tensor_(std::move(cast)),
+        adapter_(std::move(adapter)) {}
 
   // Of a parameter without an adapter: a family that takes the matrix by itself would lose the adapter without a word,
   // and gets an internal Error instead.

@@ -79,3 +79,12 @@ fault("rows of a shared bias begin where LibTorch copies them", "lib/hftrain/nn/
 
 fault("buckets of distances are computed at every pass", "lib/hftrain/nn/relative_position.cpp", "  if (past > 0) return make_buckets", "  if (past >= 0) return make_buckets",
       tests=["nn: Buckets that are asked for again are not computed again, and others get no part of them"], says=r"is_same")
+
+fault("a device casts the parameters of a block one by one", "lib/hftrain/models/model.cpp",
+      "unit.repeated && !handed.empty() && !handed.front().is_cpu();", "unit.repeated && handed.empty();",
+      tests=["trainer: the parameters of a block are cast together for a device"], says=r"== blocks")
+
+fault("the gradients of parameters that are cast together are lost", "lib/hftrain/nn/cast_together.cpp",
+      "CastTogether::apply(at::TensorList(learn), dtype);", "CastTogether::apply(learn, dtype);",
+      tests=["nn: parameters that are cast together are those that are cast one by one, and so are their gradients"],
+      says=r"requires_grad")

@@ -1,0 +1,66 @@
+#include "hftrain/nn/cast_together.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_copy.h>
+#include <ATen/ops/empty_like.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <utility>
+
+namespace hftrain::nn {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+std::vector<at::Tensor> copies_of(at::TensorList tensors, at::ScalarType dtype) {
+  std::vector<at::Tensor> copies;
+  copies.reserve(tensors.size());
+  for (const at::Tensor& each : tensors) copies.push_back(at::empty_like(each, each.options().dtype(dtype)));
+  if (!copies.empty()) at::_foreach_copy_(copies, tensors, /*non_blocking=*/true);
+  return copies;
+}
+
+struct CastTogether : Function<CastTogether> {
+  static variable_list forward(AutogradContext* ctx, at::TensorList tensors, at::ScalarType dtype) {
+    ctx->set_materialize_grads(false);
+    return copies_of(tensors, dtype);
+  }
+  static variable_list backward(AutogradContext*, variable_list gradients) {
+    std::vector<at::Tensor> there;
+    for (const at::Tensor& each : gradients) {
+      if (each.defined()) there.push_back(each);
+    }
+    std::vector<at::Tensor> cast = copies_of(there, at::kFloat);
+    size_t next = 0;
+    for (at::Tensor& each : gradients) {
+      if (each.defined()) each = std::move(cast[next++]);
+    }
+    gradients.emplace_back();  // of the type
+    return gradients;
+  }
+};
+
+}  // namespace
+
+std::vector<at::Tensor> cast_together(at::TensorList tensors, at::ScalarType dtype) {
+  std::vector<at::Tensor> result = tensors.vec(), learn, rest;
+  if (dtype == at::kFloat) return result;
+  for (const at::Tensor& each : tensors) {
+    if (each.scalar_type() == at::kFloat) (each.requires_grad() ? learn : rest).push_back(each);
+  }
+  if (!learn.empty())
+    learn = CastTogether::apply(at::TensorList(learn), dtype);  // of a vector autograd sees nothing
+  {
+    const at::NoGradGuard no_grad;
+    rest = copies_of(rest, dtype);
+  }
+  auto of_learning = learn.begin(), of_rest = rest.begin();
+  for (at::Tensor& each : result) {
+    if (each.scalar_type() == at::kFloat) each = each.requires_grad() ? *of_learning++ : *of_rest++;
+  }
+  return result;
+}
+
+}  // namespace hftrain::nn
