@@ -1,6 +1,7 @@
 #include "hftrain/cuda/cuda_runtime.h"
 
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAContextLight.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/PinnedMemoryAllocator.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -50,8 +51,8 @@ class CudaRuntime final : public runtime::DeviceRuntime {
 
   runtime::DeviceMemory memory(c10::Device device) const override {
     const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device.index());
-    const auto [free, total] = c10::cuda::CUDACachingAllocator::get()->getMemoryInfo(device.index());
-    static_cast<void>(free);
+    // Known once: cudaMemGetInfo is a call of the driver, under the lock that launches take, and the live line asks often.
+    const size_t total = at::cuda::getDeviceProperties(device.index())->totalGlobalMem;
     return {.allocated = stats.allocated_bytes[kAggregate].current,
             .peak_allocated = stats.allocated_bytes[kAggregate].peak,
             .reserved = stats.reserved_bytes[kAggregate].current,
