@@ -60,7 +60,7 @@ def who_goes_back_is_told_what_stays_ahead(fixture, folder):
     output = os.path.join(folder, "out")
     common = fixture.flags(output, "--max_steps", 6, "--save_steps", 2, ranks=1)
     fixture.call(*common)
-    back = [*common, "--save_steps", 3, "--resume_from_checkpoint"]
+    back = [*common, "--save_steps", "3", "--resume_from_checkpoint"]
     said = fixture.call("plan", *back, os.path.join(output, "checkpoint-2")).stderr
     expect("warning: checkpoint-4, checkpoint-6 stay until a save takes the same step" in said, "both are named", said)
     for place, words in ((os.path.join(output, "checkpoint-6"), back), (os.path.join(output, "checkpoint-2"), [*back[:-1], "--output_dir", output + "2", back[-1]])):

@@ -111,6 +111,9 @@ std::string rule_table() {
                                                                            : "note";
     text += fmt::format("| {} | {} | {} |\n", rule.number, result, escaped(rule.what));
   }
+  text += "\nWhere names and files are merged and the plan is resolved:\n\n| rule | what |\n|---|---|\n";
+  for (const OtherCheck& check : other_checks())
+    text += fmt::format("| {} | {} |\n", check.number, escaped(check.what));
   return text;
 }
 
