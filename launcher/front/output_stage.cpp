@@ -203,8 +203,8 @@ void tell_what_lies_ahead(const Inputs& inputs, ResumeDecision& decision) {
   for (auto later = from + 1; later != all.end(); ++later)
     ahead.push_back(std::filesystem::path(later->path).filename().string());
   decision.notices.push_back("warning: " + join(ahead, ", ") + (ahead.size() == 1 ? " stays" : " stay") +
-                             " until a save takes the same step, and by number the last one is the newest of "
-                             "this folder: move what you leave away");
+                             ": a save of the same step replaces it, --save_total_limit counts it, and by "
+                             "number the last one is the newest of this folder; move what you leave away");
 }
 
 // What the Trainer has written of its run that is the same on every node that saved it (its save_on_each_node): not which process

@@ -62,10 +62,10 @@ def who_goes_back_is_told_what_stays_ahead(fixture, folder):
     fixture.call(*common)
     back = [*common, "--save_steps", "3", "--resume_from_checkpoint"]
     said = fixture.call("plan", *back, os.path.join(output, "checkpoint-2")).stderr
-    expect("warning: checkpoint-4, checkpoint-6 stay until a save takes the same step" in said, "both are named", said)
+    expect("warning: checkpoint-4, checkpoint-6 stay: a save of the same step replaces it" in said, "both are named", said)
     for place, words in ((os.path.join(output, "checkpoint-6"), back), (os.path.join(output, "checkpoint-2"), [*back[:-1], "--output_dir", output + "2", back[-1]])):
         said = fixture.call("plan", *words, place).stderr
-        expect("until a save takes the same step" not in said, "nothing lies ahead there", said)
+        expect("a save of the same step" not in said, "nothing lies ahead there", said)
 
 
 if __name__ == "__main__":

@@ -682,6 +682,12 @@ def a_token_on_the_command_line_is_hidden(fixture, folder):
         said = push(fixture, environment, out, "--hub_strategy", "end", "--hub_token", SECRET).stderr
         expect(seen == [False], "the list of processes", seen)
         is_nowhere(SECRET, out, said)
+        server.fault = lambda method, path: 403 if "/commit/" in path else 0
+        for flag in ("--hub_token", "--token"):
+            said = push(fixture, environment, os.path.join(folder, flag[2:]), "--hub_strategy", "end", flag, SECRET).stderr
+            expect(f"this sends it with the token of {flag} in HF_TOKEN, or after `hf auth login`: hf upload me/" in said, "what it needs", said)
+        said = push(fixture, {**environment, "HF_TOKEN": SECRET}, os.path.join(folder, "variable"), "--hub_strategy", "end").stderr
+        expect("this sends it: hf upload me/variable" in said, "hf has that one, too", said)
 
 
 def transformers_opens_what_was_pushed(fixture, folder):
@@ -698,6 +704,7 @@ def transformers_opens_what_was_pushed(fixture, folder):
 
 
 SCENARIOS = [each_strategy_pushes_what_it_says, names_branches_and_tokens_are_found, connections_are_cut_at_every_request, what_fails_costs_a_warning,
+             a_commit_that_came_first_is_gone_beside,
              answers_that_are_none_push_nothing, what_is_secret_stays_secret, a_refusal_without_end_holds_nothing, the_model_there_is_one_model,
              a_public_repository_is_told_where_a_private_one_is_asked_for, what_the_hub_ignores_stays_as_it_is, a_run_that_is_killed_at_any_request_is_pushed_by_the_next,
              what_is_advised_leaves_what_a_push_would, a_stopped_run_advises_to_send_its_newest_checkpoint,
@@ -706,9 +713,3 @@ SCENARIOS = [each_strategy_pushes_what_it_says, names_branches_and_tokens_are_fo
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)
-        server.fault = lambda method, path: 403 if "/commit/" in path else 0
-        for flag in ("--hub_token", "--token"):
-            said = push(fixture, environment, os.path.join(folder, flag[2:]), "--hub_strategy", "end", flag, SECRET).stderr
-            expect(f"this sends it with the token of {flag} in HF_TOKEN, or after `hf auth login`: hf upload me/" in said, "what it needs", said)
-        said = push(fixture, {**environment, "HF_TOKEN": SECRET}, os.path.join(folder, "variable"), "--hub_strategy", "end").stderr
-        expect("this sends it: hf upload me/variable" in said, "hf has that one, too", said)

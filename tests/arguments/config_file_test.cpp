@@ -449,7 +449,7 @@ std::string another_value(const Flag& flag) {
       for (const char* number : {"nproc_per_node", "nnodes", "tee", "redirects", "log_ranks"}) {
         if (flag.name == number) return "2";
       }
-      return "some/text";
+      return flag.name == "hf_compat" ? "4.49.0" : "some/text";
     case Type::kList:
       return "one.txt";
   }

@@ -566,7 +566,7 @@ TEST_CASE(
     const ParseOutcome outcome = parse({}, exported(more));
     CHECK_FALSE(contains(notes(outcome), "has no effect"));
     CHECK(outcome.arguments.parallel.sharding.strategy.value == "full_shard");
-    CHECK(outcome.arguments.parallel.sharding.wrap_policy.value == "none");
+    CHECK(outcome.arguments.parallel.sharding.wrap_policy.value == "transformer");
   }
   CHECK(sharding({}, exported({{"FSDP_SHARDING_STRATEGY", "SHARD_GRAD_OP"}})).strategy.value ==
         "shard_grad_op");

@@ -2,11 +2,11 @@
 """Folders of every family with every head, in both directions: what transformers has made and saved gives the same logits here, and
 what ours save from_pretrained opens as the same model with the same config, no name missing and none unexpected.
 
-  folders_open_in_transformers.py [--families bert …] [--parts heads odd words old lacking runs]
+  folders_open_in_transformers.py [--families bert …] [--parts heads odd words old runs]
 
 heads: each head of each family, saved as 5.17 does, by shards with an index, in bfloat16, and with the config's keys of version 4.
 odd: configs that are not the usual ones. words: a config.json that says in other words what transformers writes, or what it says of nothing.
-lacking: the same folder without its head, or a part of it, is opened by both with the same names drawn anew. old: a folder as releases of long ago wrote it (norms with gamma and beta, position numbers, the head
+old: a folder as releases of long ago wrote it (norms with gamma and beta, position numbers, the head
 of pre-training) is opened by the built program for another task, and its body comes out as it was. runs: whole runs of T5 and BART,
 evaluated by both.
 """
@@ -238,33 +238,6 @@ class Rows:
                              "--output_dir", out, "--nproc_per_node", "1", "--max_seq_length", "16"]).stderr
 
 
-LACKING = [("bert", ["classifier.weight", "classifier.bias"]), ("bert", ["classifier.bias", "bert.pooler.dense.weight"]),
-           ("roberta", ["classifier.dense.bias", "classifier.out_proj.weight"]), ("gpt2", ["score.weight"]), ("llama", ["score.weight"])]
-
-
-def draws_what_files_lack(family, names, rows, scratch):
-    """A classifier without these of its tensors, under its own name."""
-    import torch
-    import transformers
-    from safetensors.torch import load_file, save_file
-    place = tempfile.mkdtemp(dir=scratch)
-    folder, out = os.path.join(place, "folder"), os.path.join(place, "out")
-    sizes = dict(n_positions=64) if family == "gpt2" else dict(max_position_embeddings=64)
-    config = transformers.AutoConfig.for_model(family, **{**FAMILIES[family], **sizes, "vocab_size": 512})
-    getattr(transformers, CLASSES).from_config(config).save_pretrained(folder)
-    path = os.path.join(folder, "model.safetensors")
-    whole = load_file(path)
-    held = {name: tensor for name, tensor in whole.items() if name not in names}
-    save_file(held, path, metadata={"format": "pt"})
-    theirs = getattr(transformers, CLASSES).from_pretrained(folder, output_loading_info=True)[1]["missing_keys"]
-    new = sorted(re.findall(r"'([\w.]+)' is not in", rows.opened_by_us(folder, out)))
-    after = load_file(os.path.join(out, "model.safetensors"))
-    same = sorted(after) == sorted(whole) and all(torch.equal(after[name], tensor) for name, tensor in held.items())
-    drawn = all(after[name].any() for name in names if name.endswith("weight"))
-    print(f"{family} without {', '.join(names)}: new {new}, the others {'the same' if same else 'OTHERS'}", flush=True)
-    return same and drawn and new == sorted(names) == sorted(theirs)
-
-
 def opens_an_old_folder(rows, scratch):
     """BertForPreTraining of the first releases, for the classification of rows."""
     import torch
@@ -350,7 +323,7 @@ def runs_open(family):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--families", nargs="*", choices=FAMILIES, default=list(FAMILIES))
-    parts = ["heads", "odd", "words", "old", "lacking", "runs"]
+    parts = ["heads", "odd", "words", "old", "runs"]
     parser.add_argument("--parts", nargs="*", choices=parts, default=parts)
     options = parser.parse_args()
     cases = []
@@ -365,11 +338,8 @@ def main():
         ours = fixtures.FolderLogits()
         passed = [check(*case, ours, scratch) for case in cases if case[0] in options.families]
         ours.close()
-        rows = Rows(scratch) if {"old", "lacking"} & set(options.parts) else None
         if "old" in options.parts and "bert" in options.families:
-            passed.append(opens_an_old_folder(rows, scratch))
-        if "lacking" in options.parts:
-            passed += [draws_what_files_lack(family, names, rows, scratch) for family, names in LACKING if family in options.families]
+            passed.append(opens_an_old_folder(Rows(scratch), scratch))
     if "runs" in options.parts:
         passed += [runs_open(family) for family in ClassifiedRows.MODELS if family in options.families]
     print(f"{len(passed)} checks, {passed.count(False)} failed", flush=True)

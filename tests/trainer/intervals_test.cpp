@@ -77,7 +77,7 @@ TEST_CASE("older releases evaluate and save the last step in their own ways") {
   CHECK(at_the_end("steps", 50200) == std::pair(false, true));
   CHECK(at_the_end("best", 50200) == std::pair(false, false));
   CHECK(at_the_end("epoch", 45700) == std::pair(false, false));
-  CHECK(at_the_end("epoch", 45504) == std::pair(false, true));
+  CHECK(at_the_end("epoch", 45504) == std::pair(false, false));  // its epoch ends behind it
   CHECK(at_the_end("best", 45504) == std::pair(false, false));
   CHECK(at_the_end("best", 44603) == std::pair(false, true));
   CHECK(at_the_end("no", 44603) == std::pair(false, false));

@@ -83,9 +83,11 @@ void check_name(const std::string& name, bool taken, const std::string& teller) 
 
 // A program's loss stands in the place of the model's, as with the Trainer.
 plugin::Metrics once_each(plugin::Metrics metrics) {
-  std::set<std::string> names(tasks::kEvaluationRecords.begin(), tasks::kEvaluationRecords.end());
-  names.erase("loss");
-  for (const auto& [name, value] : metrics) check_name(name, !names.insert(name).second, "evaluation");
+  std::set<std::string> names;
+  for (const auto& [name, value] : metrics) {
+    const bool of_evaluation = name != "loss" && tasks::is_evaluation_record(name);
+    check_name(name, !names.insert(name).second || of_evaluation, "evaluation");
+  }
   return metrics;
 }
 

@@ -17,7 +17,7 @@ using Severity = Diagnostic::Severity;
 
 constexpr int64_t kFirstWithoutName = 50000;  // release in which a run that has no name stays without
 
-// "--do_train false" on the command line; files repeat that default.
+// "--do_train false" on the command line, where an evaluation strategy asks for something else; files repeat that default.
 bool refuses_training(const ParseOutcome& outcome) {
   return !outcome.arguments.run.do_train && outcome.origins.is_chosen("do_train");
 }
@@ -152,10 +152,14 @@ class Derivation {
   void evaluation() {
     EvaluationArguments& evaluation = arguments_.evaluation;
     if (evaluation.eval_strategy != "no" && !arguments_.run.do_eval) {
+      const bool alone = refuses_training(outcome_);
       arguments_.run.do_eval = true;
-      from("do_eval", "eval_strategy");
+      if (alone)
+        outcome_.origins.set("do_eval", outcome_.origins.of("do_train"));
+      else
+        from("do_eval", "eval_strategy");
       // Nobody asked for evaluation alone.
-      if (!arguments_.run.do_train && !arguments_.run.do_predict && !refuses_training(outcome_)) {
+      if (!arguments_.run.do_train && !arguments_.run.do_predict && !alone) {
         arguments_.run.do_train = true;
         from("do_train", "eval_strategy");
       }
@@ -268,7 +272,7 @@ bool wants_training(const ParseOutcome& outcome) {
   const RunArguments& run = outcome.arguments.run;
   // do_eval is also set by an evaluation strategy, which alone does not ask for "evaluation only".
   const bool evaluates_alone = run.do_eval && outcome.origins.is_given("do_eval");
-  return run.do_train || (!evaluates_alone && !run.do_predict && !refuses_training(outcome));
+  return run.do_train || (!evaluates_alone && !run.do_predict);
 }
 
 }  // namespace hftrain::arguments

@@ -7,8 +7,8 @@ namespace hftrain::arguments {
 
 void derive(const Environment& environment, ParseOutcome& outcome);
 
-// --do_train, or no word of training, evaluation and prediction; an evaluation strategy alone asks for training. A file's `do_train: false`
-// is the default that files repeat; on a command line it means no.
+// --do_train, or no word of training, evaluation and prediction. An evaluation strategy alone asks for training, unless the command line
+// says `--do_train false`: a file's is the default that files repeat.
 bool wants_training(const ParseOutcome& outcome);
 
 }  // namespace hftrain::arguments

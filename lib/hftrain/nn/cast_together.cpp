@@ -22,6 +22,9 @@ std::vector<at::Tensor> copies_of(at::TensorList tensors, at::ScalarType dtype) 
   return copies;
 }
 
+// Of float32 numbers that are cast at once: gradients of both types are there together for so many.
+constexpr int64_t kTogether = int64_t{16} << 20;
+
 struct CastTogether : Function<CastTogether> {
   static variable_list forward(AutogradContext* ctx, at::TensorList tensors, at::ScalarType dtype) {
     ctx->set_materialize_grads(false);
@@ -44,14 +47,36 @@ struct CastTogether : Function<CastTogether> {
 
 }  // namespace
 
+namespace {
+
+// Of a plain vector autograd sees nothing: it gets lists.
+std::vector<at::Tensor> cast_learning(const std::vector<at::Tensor>& tensors, at::ScalarType dtype) {
+  std::vector<at::Tensor> cast, list;
+  int64_t numbers = 0;
+  const auto close = [&] {
+    if (list.empty()) return;
+    for (at::Tensor& each : CastTogether::apply(at::TensorList(list), dtype)) cast.push_back(std::move(each));
+    list.clear();
+    numbers = 0;
+  };
+  for (const at::Tensor& each : tensors) {
+    if (numbers + each.numel() > kTogether) close();
+    list.push_back(each);
+    numbers += each.numel();
+  }
+  close();
+  return cast;
+}
+
+}  // namespace
+
 std::vector<at::Tensor> cast_together(at::TensorList tensors, at::ScalarType dtype) {
   std::vector<at::Tensor> result = tensors.vec(), learn, rest;
   if (dtype == at::kFloat) return result;
   for (const at::Tensor& each : tensors) {
     if (each.scalar_type() == at::kFloat) (each.requires_grad() ? learn : rest).push_back(each);
   }
-  if (!learn.empty())
-    learn = CastTogether::apply(at::TensorList(learn), dtype);  // of a vector autograd sees nothing
+  learn = cast_learning(learn, dtype);
   {
     const at::NoGradGuard no_grad;
     rest = copies_of(rest, dtype);

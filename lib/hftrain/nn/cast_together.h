@@ -7,7 +7,7 @@
 
 namespace hftrain::nn {
 
-// Of each float32 tensor what to(dtype) is, whose gradient reaches it in float32 when those of all are there; the others as they are,
+// Of each float32 tensor what to(dtype) is, whose gradient reaches it in float32 when those of its list are there, at most 64 MiB in float32 or one tensor; the others as they are,
 // for LibTorch's kernel takes lists of one type each.
 std::vector<at::Tensor> cast_together(at::TensorList tensors, at::ScalarType dtype);
 

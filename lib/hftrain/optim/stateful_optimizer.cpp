@@ -38,6 +38,10 @@ void StatefulOptimizer::step(const Pace& pace) {
   factor_ = pace.gradient_factor;
   skip_ = pace.skip;
   advanced_.clear();
+  if (reads_on_host()) {  // once for all parameters: each look at a number of a device is a wait
+    if (skip_.defined()) skip_ = skip_.cpu();
+    if (factor_.defined()) factor_ = factor_.cpu();
+  }
   size_t index = 0;
   for (const ParameterGroup& group : groups()) {
     std::vector<Item> items;
@@ -67,6 +71,14 @@ void StatefulOptimizer::was_skipped() {
   const at::NoGradGuard no_grad;
   for (const at::Tensor& step : advanced_) step.sub_(1);
   advanced_.clear();
+}
+
+bool StatefulOptimizer::reads_on_host() const {
+  const auto is_read = [&](const at::Tensor& parameter) {
+    return !on_device(parameter) && parameter.grad().defined();
+  };
+  return std::ranges::any_of(
+      groups(), [&](const ParameterGroup& group) { return std::ranges::any_of(group.parameters, is_read); });
 }
 
 bool StatefulOptimizer::skipped_on_host(const at::Tensor& parameter) const {

@@ -58,6 +58,8 @@ class StatefulOptimizer : public Optimizer {
 
  private:
   static std::vector<at::Tensor> gradients_of(const std::vector<Item>& items);
+  // Whether this update reads numbers for a parameter of the CPU.
+  bool reads_on_host() const;
 
   std::vector<std::string> names_;
   std::vector<std::vector<at::Tensor>> state_;  // [parameter through all groups][name]

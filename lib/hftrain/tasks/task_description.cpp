@@ -174,8 +174,7 @@ class DescriptionReader : private DescriptionKeys {
   template <typename Keys>
   void plain_name(const std::string& name, const Keys& reported) const {
     const bool plain = std::ranges::all_of(name, [](unsigned char c) { return c > ' ' && c != 0x7f; });
-    const bool taken = std::ranges::count(kEvaluationRecords, name) > 0 || name.starts_with("mem_") ||
-                       std::ranges::find(reported, name) != reported.end();
+    const bool taken = is_evaluation_record(name) || std::ranges::find(reported, name) != reported.end();
     if (!plain) throw bad_key("metrics", '"' + name + '"', "names without spaces");
     if (taken) throw bad_key("metrics", '"' + name + '"', "another name: evaluation reports this one itself");
   }

@@ -2,6 +2,7 @@
 // as a JSON object, so that the front program prepares its data without loading anything.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -16,6 +17,10 @@ namespace hftrain::tasks {
 // What evaluation says of itself, behind its prefix.
 inline constexpr std::array<std::string_view, 6> kEvaluationRecords = {
     "loss", "runtime", "samples", "samples_per_second", "steps_per_second", "model_preparation_time"};
+// One of them, or of the memory that --skip_memory_metrics false counts.
+inline bool is_evaluation_record(std::string_view name) {
+  return name.starts_with("mem_") || std::ranges::count(kEvaluationRecords, name) > 0;
+}
 
 struct TaskDescription {
   enum class Labels {

@@ -433,3 +433,7 @@ fault("a data_seed is said to be idle where masks are drawn from it",
 fault("evaluation reads its batches on its own thread whatever is asked",
       "lib/hftrain/trainer/evaluator.cpp", "options.length_group = sampler.length_group;", "options.length_group = sampler.length_group;\n  options.prefetch = 0;",
       tests=["trainer: batches of an evaluation are made by the loader's threads where there are some, in their order"], says=r"workers == 0|threads")
+
+fault("a tag on a list or a mapping of YAML is dropped",
+      "lib/hftrain/arguments/yaml_values.cpp", "if (node.IsSequence() || node.IsMap()) check_tag_of_parts(node);", "if (node.IsScalar()) check_tag_of_parts(node);",
+      tests=["arguments: words and numbers of YAML 1.1 mean in mappings what they do there, and so do tags"], says=r"level|mine")

@@ -54,3 +54,7 @@ fault("an evaluation of instructions divides as the Trainer's",
 fault("evaluations of before 4.57 divide by labels that nothing is predicted for",
       "lib/hftrain/plan/release_habits.h", "bool evaluates_batch_means() const { return release < 45700; }", "bool evaluates_batch_means() const { return release < 0; }",
       tests=["runs: loop options: an older release has its defaults and habits"], says=r"FAILED: evaluations had no count of labels")
+
+fault("the last update of an epoch is saved before its evaluation beside an older release",
+      "lib/hftrain/plan/release_habits.h", 'return strategy == "steps" || (strategy == "best" && release < 44700);', 'return strategy == "steps" || (strategy != "no" && release < 44700) || (strategy == "epoch" && release < 45700);',
+      tests=["trainer: older releases evaluate and save the last step in their own ways"], says=r"at_the_end")

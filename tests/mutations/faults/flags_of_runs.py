@@ -162,7 +162,7 @@ fault("FSDP of accelerate launch without a policy makes one unit of the model",
 
 fault("explain leaves checks out that are made outside the table of rules",
       "lib/hftrain/arguments/help.cpp", "for (const OtherCheck& check : other_checks()) add_row(check);", "for (const OtherCheck& check : other_checks().first(1)) add_row(check);",
-      tests=["plan: checks of several flags that explain tells are made"], says=r"FAILED: explain tells")
+      tests=["runs: checks of several flags that explain tells are made"], says=r"FAILED: explain tells")
 
 fault("a run trains that was told not to",
       "lib/hftrain/arguments/derive.cpp", "return !outcome.arguments.run.do_train && outcome.origins.is_chosen(\"do_train\");", "return outcome.arguments.run.do_train && outcome.origins.is_chosen(\"do_train\");",

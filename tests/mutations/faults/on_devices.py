@@ -102,7 +102,7 @@ fault("a device's Adafactor keeps the averages of an update that it has skipped"
 
 fault("decays of moments are rounded to bfloat16 on a device", "lib/hftrain/optim/list_optimizer.cpp",
       "  if (all_are_float(changed)) return", "  if (all_are_float(changed) || !changed.empty()) return",
-      tests=["optim: An update that a device could skip is the one that the host makes"], says=r"farthest")
+      tests=["optim: An update that a device could skip is the one that the host makes"], says=r"farthest|to view BFloat16")
 
 fault("a device updates each parameter alone", "lib/hftrain/optim/list_optimizer.cpp",
       "found == open.end() || !on_device(parameter) ||", "found == open.end() || on_device(parameter) ||",

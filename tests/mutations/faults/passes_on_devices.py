@@ -85,6 +85,6 @@ fault("a device casts the parameters of a block one by one", "lib/hftrain/models
       tests=["trainer: the parameters of a block are cast together for a device"], says=r"== blocks")
 
 fault("the gradients of parameters that are cast together are lost", "lib/hftrain/nn/cast_together.cpp",
-      "CastTogether::apply(at::TensorList(learn), dtype);", "CastTogether::apply(learn, dtype);",
+      "CastTogether::apply(at::TensorList(list), dtype)", "CastTogether::apply(list, dtype)",
       tests=["nn: parameters that are cast together are those that are cast one by one, and so are their gradients"],
       says=r"requires_grad")

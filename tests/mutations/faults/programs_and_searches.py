@@ -93,7 +93,7 @@ fault("a number of trials at a time that is none is answered with twenty",
       says=r"all of them")
 
 fault("of a metric that a program gives twice one number is lost",
-      "apps/hftrain-worker/program/rank.cpp", "!names.insert(name).second, \"evaluation\")", "names.insert(name).second && name.empty(), \"evaluation\")",
+      "apps/hftrain-worker/program/rank.cpp", "!names.insert(name).second || of_evaluation", "(names.insert(name).second && name.empty()) || of_evaluation",
       tests=["runs: programs that do what they may not end in words"],
       says=r"ends with 1")
 

@@ -8,7 +8,7 @@ std::vector<Flag> run_flags() {
        .slot = at<&Arguments::run, &RunArguments::do_train>,
        .help = "Run training.",
        .note = "Without do_train, do_eval and do_predict the run trains, and evaluates when eval_strategy is "
-               "not no; `--do_train false` trains nothing, and in a file it is the default.",
+               "not no, alone beside `--do_train false`.",
        .common = true},
       {.name = "do_eval",
        .slot = at<&Arguments::run, &RunArguments::do_eval>,

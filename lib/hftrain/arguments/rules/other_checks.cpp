@@ -1,4 +1,4 @@
-// For `hftrain explain`: what other passes ask of several flags together. tests/values/checks_are_told.py makes each of them.
+// For `hftrain explain`: what other passes ask of several flags together. tests/apps/explained_checks.py makes each of them.
 #include "hftrain/arguments/rules.h"
 
 namespace hftrain::arguments {

@@ -17,7 +17,8 @@ bool asked_for(Outcome o, const char* unread_flag) {
 
 // Of the Trainer's FSDP; accelerate launch has a flag of that name today.
 bool is_old_fsdp(Outcome o, const char* flag) {
-  return chosen(o, flag) && !is(o, "use_fsdp", true);
+  return chosen(o, flag) && !is(o, flag, flag_table().named(flag).default_value()) &&
+         !is(o, "use_fsdp", true);
 }
 
 const Rule kTrainingRules[] = {
@@ -43,15 +44,12 @@ const Rule kTrainingRules[] = {
      "",
      "use --hub_model_id ORGANIZATION/NAME"},
     {"H22",
-     Severity::kError,
-     {"do_train", "do_eval", "do_predict"},
-     [](Outcome o) {
-       const RunArguments& run = o.arguments.run;
-       return !training(o) && !run.do_eval && !run.do_predict && !o.arguments.interface.smoke;
-     },
-     "there is nothing to do",
-     "do_train is false, and neither evaluation nor prediction is asked for",
-     "--do_train true, --do_eval or --do_predict"},
+     Severity::kWarning,
+     {"do_train"},
+     [](Outcome o) { return training(o) && !o.arguments.run.do_train && chosen(o, "do_train"); },
+     "--do_train false alone has no effect: the run trains",
+     "neither evaluation nor prediction is asked for",
+     "--do_eval or --do_predict, which leave training out"},
     {"18",
      Severity::kError,
      {"fp16", "bf16"},
