@@ -256,7 +256,9 @@ TEST_CASE("warnings and notes") {
       "ends with its last model"));
 }
 
-TEST_CASE("--do_train false on the command line trains nothing, and in a file it is what files repeat") {
+TEST_CASE(
+    "a command line without training leaves it out beside an evaluation strategy, a file repeats the "
+    "default") {
   const Words evaluates = {"--do_train", "false", "--eval_strategy", "steps", "--eval_steps", "2"};
   const ParseOutcome evaluated = parse(also(evaluates, {"--validation_file", "v.txt"}));
   CHECK(evaluated.arguments.run.do_eval);

@@ -133,6 +133,27 @@ TEST_CASE("a task that leaves types of tokens out says nothing of them to a run 
     CHECK_FALSE(contains(note.render(), "types of tokens"));
 }
 
+TEST_CASE("types of tokens of a run that goes on are compared before its data say which labels they have") {
+  const auto told = [](bool names) {
+    Case run({"--task", "text-classification", "--max_seq_length", "32"});
+    run.model.architecture =
+        architectures::Architecture::from_scratch("bert", "", architectures::Head::kSequenceClassification);
+    run.model.special_tokens = SpecialTokens{.bos = 1, .eos = 1, .pad = 2};
+    run.model.tokenizer_names_types = names;
+    run.data.train->columns = {"input_ids", "token_type_ids", "labels"};
+    run.data.of_task = {{"kind", "classes"}, {"names", {"cat", "dog"}}};
+    ResolveInput input = run.input();
+    input.saved = SavedRun{.token_types = true};
+    const RunPlan plan = resolve(input);
+    input.data = {};
+    std::string text;
+    for (const Diagnostic& note : plan_notes(input, plan)) text += note.render();
+    return contains(text, "with types of tokens, as its checkpoint was trained");
+  };
+  CHECK_FALSE(told(true));
+  CHECK(told(false));
+}
+
 TEST_CASE(
     "a run goes on with another schedule where both are functions of the step, and is refused otherwise") {
   const auto outcome = [](const std::string& now, const std::string& before, const char* program = nullptr) {

@@ -3,6 +3,7 @@
 
 #include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
+#include "hftrain/tasks/padded_sequences.h"
 
 namespace hftrain::plan {
 namespace {
@@ -68,13 +69,21 @@ void note_version(const SavedRun& saved, const RunPlan& plan, std::vector<Diagno
                           "go on only where the model's configuration is known to be the same"));
 }
 
-// Up to transformers 4.57 tokenizers gave them whatever their class. Some tasks leave them out in any case.
+// Some tasks leave types of tokens out in any case. One whose columns go by its data, which are not there yet, pads as all sequences do.
+bool would_give_types(const ResolveInput& input) {
+  const tasks::TaskRow& task = task_row(input.parsed);
+  const tasks::TaskInput facts = task_input(input.parsed, input.model);
+  if (task.config_changes != nullptr && input.data.of_task.is_null()) return tasks::gives_types(facts);
+  DataPlan anew;
+  anew.padding = task.padding(facts, input.data.of_task);
+  return anew.gives_token_types();
+}
+
+// Up to transformers 4.57 tokenizers gave them whatever their class.
 void note_types(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   if (!input.saved->token_types || plan.data.padding.columns.empty()) return;
-  DataPlan anew;
-  anew.padding = task_row(input.parsed).padding(task_input(input.parsed, input.model), input.data.of_task);
   const bool given = plan.data.gives_token_types();
-  if (given == anew.gives_token_types()) return;
+  if (given == would_give_types(input)) return;
   notes.push_back(
       note(std::string("the run goes on ") + (given ? "with" : "without") +
                " types of tokens, as its checkpoint was trained",

@@ -166,7 +166,7 @@ fault("explain leaves checks out that are made outside the table of rules",
 
 fault("a run trains that was told not to",
       "lib/hftrain/arguments/derive.cpp", "return !outcome.arguments.run.do_train && outcome.origins.is_chosen(\"do_train\");", "return outcome.arguments.run.do_train && outcome.origins.is_chosen(\"do_train\");",
-      tests=["arguments: --do_train false on the command line trains nothing, and in a file it is what files repeat"], says=r"do_train|wants_training|nothing to do")
+      tests=["arguments: a command line without training leaves it out beside an evaluation strategy, a file repeats the default"], says=r"do_train|wants_training|nothing to do")
 
 fault("the defaults of no release are printed as those of one",
       "lib/hftrain/arguments/parse.cpp", "apply_older_defaults(outcome_, problems_, unrunnable);", "apply_older_defaults(outcome_, unrunnable, unrunnable);",

@@ -5,7 +5,7 @@ fault("prepared rows are taken for those of other special tokens",
       tests=["data: A second run finds the entry without a tokenizer; any change of what it was made from makes another"], says=r"special_tokens_map|find_prepared")
 
 fault("a run of a task that leaves types of tokens out is told that a new one would have them",
-      "lib/hftrain/plan/resume_notes.cpp", "  if (given == anew.gives_token_types()) return;", "  if (given == input.model.tokenizer_names_types && anew.padding.columns.empty()) return;",
+      "lib/hftrain/plan/resume_notes.cpp", "  if (given == would_give_types(input)) return;", "  if (given == (would_give_types(input) || input.model.tokenizer_names_types)) return;",
       tests=["plan: a task that leaves types of tokens out says nothing of them to a run that goes on"], says=r"types of tokens")
 
 fault("names of labels that are left over win over num_labels",
