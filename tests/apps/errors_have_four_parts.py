@@ -60,7 +60,7 @@ def mistakes(fixture):
         (2, {}, ["--task", "mlm"], "gpt2 has no masked_lm head"),
         (2, {}, ["--config_overrides", "n_layer=1,n_embd=30,n_head=4"], "n_embd must be a multiple of n_head"),
         (2, {}, ["--config_overrides", "n_layer=1,n_embd=8,n_head=2,resid_pdrop=1"], "resid_pdrop must be at least 0"),
-        (2, {}, ["--task", "summarization", "--model_type", "t5", "--config_overrides", "num_layers=1,initializer_factor=0"], "initializer_factor must be"),
+        (2, {}, ["--task", "summarization", "--model_type", "t5", "--config_overrides", "num_layers=1,initializer_factor=-1"], "initializer_factor must be"),
         (4, {}, ["--train_file", os.path.join(fixture.folder, "absent.txt")], "a data file does not exist"),
         (4, {}, ["--tokenizer_name", os.path.join(fixture.folder, "absent")], "the folder does not exist"),
         (4, {}, ["--train_file", written(fixture, "ragged.csv", "a,b\n1,2,3\n")], "cannot read a data file"),
