@@ -10,7 +10,7 @@ namespace hftrain::optim {
 
 // Of its states, if it has any, the first is "step", a counter on the host. On the CPU a list holds one parameter, whose numbers
 // stay in the cache from one operation to the next; on a device as many as fill kListBytes, which bounds what lies beside them
-// meanwhile.
+// meanwhile, unless one parameter alone is larger; lists that are not all float32 have copies of their states there, too (Snapshot).
 class ListOptimizer : public StatefulOptimizer {
  public:
   static constexpr int64_t kListBytes = int64_t{64} << 20;  // of parameters

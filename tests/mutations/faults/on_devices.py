@@ -115,3 +115,11 @@ fault("a group is left while its last works are asked", "lib/hftrain/comm/commun
 fault("a watch that is to rest leaves what is under way", "lib/hftrain/comm/work_watch.cpp",
       "  while (!ends_) {", "  while (!ends_ && !rests_) {",
       tests=["comm: a watch that is to rest keeps the deadline of what is under way"], says=r"ready")
+
+fault("a device's lists hold parameters that have not been updated equally often",
+      "lib/hftrain/optim/list_optimizer.cpp", "const std::tuple kind(parameter.device().type(), parameter.scalar_type(), count);", "const std::tuple kind(parameter.device().type(), parameter.scalar_type(), count * 0);",
+      tests=["optim: A device updates together what has been updated equally often"], says=r"farthest")
+
+fault("a device's list has no bound",
+      "lib/hftrain/optim/list_optimizer.cpp", "found->second.bytes + bytes > kListBytes", "found->second.bytes + bytes < 0",
+      tests=["optim: A device updates parameters together, where each number is updated by itself"], says=r"lists_of\(3")
