@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/secrets.h"
@@ -44,6 +46,14 @@ GivenToken given_token(const arguments::HubArguments& hub) {
   return {hub.token, "--token"};
 }
 
+// A variable that the configuration exports is this process's alone: `hf` does not see it.
+std::string exported_token(const std::map<std::string, std::string>& exported) {
+  for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}) {
+    if (exported.contains(name)) return std::string("env: ") + name;
+  }
+  return "";
+}
+
 std::string branch_of(const arguments::HubArguments& hub) {
   std::string branch = hub.hub_revision.value_or("main");
   if (hub::is_safe_path(branch) && !hub::is_commit(branch)) return branch;
@@ -65,7 +75,7 @@ std::optional<HubTarget> hub_target(const Inputs& inputs, bool pushes_here) {
   if (!pushes_here) return target;
   const GivenToken given = given_token(hub);
   target.access = hub::read_access(inputs.environment, given.token, hub.use_auth_token);
-  target.token_flag = given.flag;
+  target.token_flag = given.token ? given.flag : exported_token(inputs.parsed.exported_environment);
   if (!target.access.token.empty() || target.access.offline) return target;
   throw Error(ExitCode::kUsage, "there is no access token to push with")
       .where("--push_to_hub")

@@ -12,9 +12,10 @@ namespace hftrain::front {
 
 struct HubTarget {
   hub::Access access;
-  std::string token_flag;  // that gave the access its token; empty: it is where `hf` finds it, too
-  std::string asked;       // NAME or ORG/NAME
-  std::string revision;    // a branch
+  std::string
+      token_flag;  // or variable of `env:` that gave the access its token; empty: it is where `hf` finds it, too
+  std::string asked;     // NAME or ORG/NAME
+  std::string revision;  // a branch
   std::optional<bool> is_private;
   std::string repository;  // ORG/NAME, made and open to this token; empty: the Hub has not been reached yet
   std::string trouble;     // why it has not; empty: it has

@@ -7,6 +7,7 @@ import subprocess
 
 from fault_steps import contexts, faults
 from figure_steps import families, going_on, precision, strategies
+from optimizer_steps import optimizers
 from peer_steps import peers, peers_of_llama, peers_without_dropout
 from speed_steps import memory, speed
 from wait_steps import host_waits
@@ -67,5 +68,5 @@ def outcome(result):
 
 
 STEPS = {step.__name__.replace("_", "-"): step
-         for step in (machine, kernels, precision, going_on, memory, host_waits, speed, peers, peers_without_dropout, peers_of_llama, strategies,
+         for step in (machine, kernels, precision, optimizers, going_on, memory, host_waits, speed, peers, peers_without_dropout, peers_of_llama, strategies,
                        contexts, faults, families)}

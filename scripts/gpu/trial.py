@@ -1,4 +1,5 @@
 """A step's folder, its rows, and training runs on the device that is tried or on the CPU beside it."""
+import csv
 import json
 import math
 import os
@@ -133,6 +134,28 @@ class Data(Heads):
         """Losses by step and the weights of a head, without dropout."""
         self.on_cpu = on_cpu
         return self.train(family, task, output, 1, 0, "--save_strategy", "no")
+
+    def data_flags(self, task):
+        if task != "numbers":
+            return super().data_flags(task)
+        return ["--task", "text-classification", "--train_file", self.numbers(), "--max_seq_length", 30]
+
+    def numbers(self):
+        """Texts for four updates, each with a number; that of one is so large that its gradient is none."""
+        path = os.path.join(self.folder, "numbers.csv")
+        if not os.path.exists(path):
+            with open(self.text) as file:
+                words = file.read().split()
+            rows = [[" ".join(words[9 * row:9 * row + 9]), "3e38" if row == 1 else row / 8] for row in range(8)]
+            with open(path, "w", newline="") as file:
+                csv.writer(file).writerows([["sentence", "label"], *rows])
+        return path
+
+    def with_a_gap(self, output, on_cpu, *more):
+        """Losses by step of an epoch in which one update has to be skipped, the numbers of its gradients' norms, and the weights' hash."""
+        self.on_cpu = on_cpu
+        losses, weights = self.train("gpt2", "numbers", output, 1, 0, "--save_strategy", "no", *more)
+        return losses, {r["step"]: r["grad_norm"] for r in records(output) if "grad_norm" in r}, weights
 
     def padded(self, family, output, *more):
         """Losses by step of classified rows of many lengths, padded behind."""

@@ -41,7 +41,7 @@ def every_step_is_rehearsed_and_a_second_call_goes_on(_, folder):
     report = pathlib.Path(folder, "out", "report.md").read_text()
     expect("A rehearsal: no GPU was used" in report, "the page says what it is", report)
     expect("Not run" not in report and "FAILED" not in report, "every step was through", report)
-    for row in ("gpt2, tags", "vit, images", "zero3-offload", "bf16", "bf16, padded llama", "resumed at 6 of 12", "kill -9 of a rank", "SIGSTOP of a rank", "Ctrl-C",
+    for row in ("gpt2, tags", "vit, images", "zero3-offload", "bf16", "bf16, padded llama", "adafactor", "lion_32bit", "resumed at 6 of 12", "kill -9 of a rank", "SIGSTOP of a rank", "Ctrl-C",
                 "a plan beyond 80 GiB", "a plan beyond 141 GiB"):
         expect(f"| {row} | holds |" in report, f"{row} was tried", report)
     turns = re.search(r"^\| a small model: ours / the Trainer \| - \| (\d+\.\d+) \(", report, re.M)

@@ -686,6 +686,11 @@ def a_token_on_the_command_line_is_hidden(fixture, folder):
         for flag in ("--hub_token", "--token"):
             said = push(fixture, environment, os.path.join(folder, flag[2:]), "--hub_strategy", "end", flag, SECRET).stderr
             expect(f"this sends it with the token of {flag} in HF_TOKEN, or after `hf auth login`: hf upload me/" in said, "what it needs", said)
+        config = os.path.join(folder, "exports.yaml")
+        with open(config, "w") as file:
+            file.write(f"env:\n  HF_TOKEN: {SECRET}\n")
+        said = push(fixture, environment, os.path.join(folder, "exported"), "--hub_strategy", "end", "--config", config).stderr
+        expect("this sends it with the token of env: HF_TOKEN in HF_TOKEN, or after `hf auth login`: hf upload me/" in said, "what it needs", said)
         said = push(fixture, {**environment, "HF_TOKEN": SECRET}, os.path.join(folder, "variable"), "--hub_strategy", "end").stderr
         expect("this sends it: hf upload me/variable" in said, "hf has that one, too", said)
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, Fixture, expect, in_order, read_json, records, run_scenarios
+from runs import HFTRAIN, Fixture, expect, in_order, read_json, records, run_scenarios, working_values
 
 STEPS = ["--max_steps", 3, "--save_strategy", "no", "--per_device_train_batch_size", 2]
 
@@ -236,14 +236,6 @@ def an_older_release_has_its_defaults_and_habits(fixture, folder):
         expect(said in run("wrong", release, expect=2).said, said, release)
     required = fixture.call("--hf_compat", "4.47.1", "--dry_run", expect=2)
     expect("output_dir is missing" in required.stderr, "the output folder had no default", required.stderr)
-
-
-def working_values(fixture, flag):
-    """Those of a flag that the program's own table does not refuse."""
-    table = fixture.call("docs", "arguments").stdout
-    offered = re.search(rf"^\| {flag} \| one of ([^|]*?) \|", table, re.M).group(1).split(", ")
-    refused = set(re.findall(rf"^\| {flag} \| (\S+) \| refused", table, re.M))
-    return [value for value in offered if value not in refused]
 
 
 # What a value needs beside itself for that it differs from its neighbours in a few updates. The last member names what it is another name of.

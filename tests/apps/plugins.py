@@ -5,6 +5,7 @@ of this installation is refused before anything starts.
 Usage: tests/apps/plugins.py [scenario…]
 """
 import json
+import math
 import os
 import pathlib
 import random
@@ -200,6 +201,11 @@ def a_family_goes_on_to_the_bit(plugins, folder):
     changed = os.path.join(folder, "changed")
     shutil.copytree(whole, changed)
     config = runs.read_json(changed, "config.json")
+    for infinite in ({"__float__": "Infinity"}, float("inf")):
+        pathlib.Path(changed, "config.json").write_text(json.dumps({**config, "norm_eps": infinite}))
+        own_family(plugins, os.path.join(folder, "infinite"), "--overwrite_output_dir", "--max_steps", "2", model=("--model_name_or_path", changed))
+        losses = losses_of(os.path.join(folder, "infinite"))
+        expect(all(abs(loss - math.log(512)) < 1e-5 for loss in losses), "norms that leave nothing: every token is as likely", losses)
     pathlib.Path(changed, "config.json").write_text(json.dumps({**config, "intermediate_size": 96}))
     text = own_family(plugins, os.path.join(folder, "run"), model=("--model_name_or_path", changed), code=4)
     runs.in_order(text, "model.layers.0.up.weight")

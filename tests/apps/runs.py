@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -121,6 +122,14 @@ def records(output):
     """All logged records, oldest first; of a run that goes on, those that are whole."""
     with open(os.path.join(output, "hftrain", "log.jsonl")) as file:
         return [json.loads(line) for line in file if line.endswith("\n")]
+
+
+def working_values(fixture, flag):
+    """Those of a flag that the program's own table does not refuse."""
+    table = fixture.call("docs", "arguments").stdout
+    offered = re.search(rf"^\| {flag} \| one of ([^|]*?) \|", table, re.M).group(1).split(", ")
+    refused = set(re.findall(rf"^\| {flag} \| (\S+) \| refused", table, re.M))
+    return [value for value in offered if value not in refused]
 
 
 class Fixture:

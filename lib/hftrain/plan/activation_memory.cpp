@@ -131,7 +131,8 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
     const int64_t one_block = block_bytes(stack, *last, input, plan, windows, wide);
     const int64_t shared = shared_bytes(stack, *last, plan);
     blocks += shared + stack_bytes(stack, *last, one_block - shared, width, plan);
-    backward = std::max(backward, one_block);
+    // Of what a stack shares the gradient of the blocks before, and that of this one, which is added to it.
+    backward = std::max(backward, one_block + shared);
     if (!stack.goes_on) ends += 2 * last->all * width * item;
   }
   return blocks + backward + ends + mask_bytes(architecture, plan, input) +

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "hftrain/architectures/tagged_numbers.h"
 #include "hftrain/base/json.h"
 #include "hftrain/models/own_family.h"
 
@@ -18,7 +19,9 @@ using Decoder = std::shared_ptr<const plugin::Decoder>;
 Decoder made_decoder(const PluginPart& part, const plugin::MakeDecoder& make, const Json& config) {
   return part.call("being made", [&] {
     const plugin::FamilyConfig shown{
-        dump_json(config), [config](const std::string& key) { return config.at(key).get<double>(); }};
+        dump_json(config), [numbers = architectures::without_tagged_numbers(config)](const std::string& key) {
+          return numbers.at(key).get<double>();
+        }};
     Decoder decoder = make(shown);
     if (!decoder) throw std::runtime_error("it made no decoder");
     return decoder;

@@ -137,3 +137,7 @@ fault("hybrid sharding of several programs on one machine goes by the machine",
 fault("a bias that the blocks of a stack share counts for each of them on a GPU",
       "lib/hftrain/plan/activation_memory.cpp", "if (!on_gpu(plan.ranks) || !stack.block.shares_square) return 0;", "if (!on_gpu(plan.ranks) || stack.block.shares_square) return 0;",
       tests=["plan: a bias that the blocks of a stack share counts once on a GPU, and for each block on a CPU"], says=r"of_a_head")
+
+fault("the gradients of a shared bias are never two while they are added",
+      "lib/hftrain/plan/activation_memory.cpp", "backward = std::max(backward, one_block + shared);", "backward = std::max(backward, one_block);",
+      tests=["plan: a bias that the blocks of a stack share counts once on a GPU, and for each block on a CPU"], says=r"once == 2")
