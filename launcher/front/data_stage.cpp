@@ -170,7 +170,9 @@ data::PreparedData estimated(const data::PrepareRequest& request) {
   if (!request.overwrite_cache) {
     if (auto prepared = data::find_prepared(request)) return with_stream(std::move(*prepared));
   }
-  return with_stream(data::estimate_prepared(request, loader_for(request)));
+  data::PreparedData guessed = data::estimate_prepared(request, loader_for(request));
+  guessed.training_key = data::training_key(request);
+  return with_stream(std::move(guessed));
 }
 
 plan::DataFacts estimate_data(const data::PrepareRequest& request) {

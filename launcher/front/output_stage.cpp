@@ -16,6 +16,7 @@
 #include "hftrain/storage/model_folder.h"
 #include "launcher/front/moved_inputs.h"
 #include "launcher/front/resumed_adapter.h"
+#include "launcher/front/run_differences.h"
 
 namespace hftrain::front {
 namespace {
@@ -94,20 +95,14 @@ ResumeDecision resume_from_newest(const Inputs& inputs, const OutputState& state
     throw Error(ExitCode::kData, "there is no checkpoint to resume from in " + inputs.output_dir)
         .where(inputs.parsed.origins.describe("resume_from_checkpoint"))
         .why(skipped.empty() ? "no save was finished in it" : join(skipped, "; "))
-        .hint("leave --resume_from_checkpoint out to start a new run");
+        .hint(skipped.empty() ? "leave --resume_from_checkpoint out to start a new run" : kWaysOut);
   }
   return resume_from(state.newest, "");
 }
 
-std::vector<std::string> differences(const storage::Manifest& manifest, const plan::RunPlan& plan) {
-  Json saved = manifest.identity, present = plan::run_identity(plan);
-  if (plan.data.train && !plan.data.train->exact && !plan.data.stream)
-    for (const char* known : {"data", "training_data"}) present.erase(known);  // only when prepared
-  return plan::identity_differences(saved, present);
-}
-
-void refuse_another_run(const Inputs& inputs, const storage::Manifest& manifest, const plan::RunPlan& plan) {
-  const std::vector<std::string> different = differences(manifest, plan);
+void refuse_another_run(const Inputs& inputs, const std::string& checkpoint,
+                        const storage::Manifest& manifest, const plan::RunPlan& plan) {
+  const std::vector<std::string> different = run_differences(inputs, checkpoint, manifest, plan);
   if (different.empty()) return;
   throw Error(ExitCode::kUsage, inputs.output_dir + " holds another run")
       .where(inputs.parsed.origins.describe("output_dir"))
@@ -136,7 +131,7 @@ ResumeDecision continue_or_refuse(const Inputs& inputs, const OutputState& state
         .why(join(skipped_lines(state.newest), "; "))
         .hint(kWaysOut);
   }
-  refuse_another_run(inputs, *state.manifest, plan);
+  refuse_another_run(inputs, state.newest.checkpoint->path, *state.manifest, plan);
   ResumeDecision decision = resume_from_newest(inputs, state);
   decision.same_run = true;
   decision.notices.back() += ", the newest of this run (--overwrite_output_dir starts anew)";
@@ -236,7 +231,7 @@ void check_same_checkpoint(const std::string& own, const std::string& first) {
 void check_same_data(const Inputs& inputs, const plan::RunPlan& plan, ResumeDecision& decision) {
   if (!decision.same_run) return;
   const storage::Manifest manifest = storage::read_manifest(decision.from);
-  refuse_another_run(inputs, manifest, plan);
+  refuse_another_run(inputs, decision.from, manifest, plan);
   note_other_evaluation(manifest, plan, decision);
 }
 
@@ -299,7 +294,8 @@ plan::RunPlan plan_for_own_folder(plan::RunPlan plan, const Inputs& inputs) {
   const OutputState state = storage::inspect_output_dir(inputs.output_dir);
   // A checkpoint that node 0 did not commit any more, of this run, is replaced when the run comes to it.
   if (state.kind != OutputKind::kCheckpoints ||
-      (state.newest.checkpoint && differences(*state.manifest, plan).empty()))
+      (state.newest.checkpoint &&
+       run_differences(inputs, state.newest.checkpoint->path, *state.manifest, plan).empty()))
     return plan;
   throw Error(ExitCode::kUsage, inputs.output_dir + " holds another run on this node")
       .where(inputs.parsed.origins.describe("output_dir"))

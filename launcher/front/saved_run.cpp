@@ -11,17 +11,26 @@
 namespace hftrain::front {
 namespace {
 
-// A checkpoint of before does not say it: then the plan of its run does, which stands beside it until another run writes one.
-std::optional<bool> saved_types(const Json& state, const std::string& checkpoint) {
-  if (state.contains("token_types")) return state["token_types"].get<bool>();
+// What a checkpoint of before does not say itself: the plan of its run does, which stands beside it until another run writes one.
+Json planned(const std::string& checkpoint, const char* place) {
   const std::string path = checkpoint + "/../hftrain/plan.json";
   const std::optional<Json> plan = path_exists(path) ? try_parse_json(read_file(path)) : std::nullopt;
-  const Json::json_pointer place("/data/padding/columns");
-  if (!plan || !plan->contains(place) || !plan->at(place).is_array() || plan->at(place).empty())
-    return std::nullopt;
-  return std::ranges::any_of(plan->at(place), [](const Json& column) {
+  const Json::json_pointer pointer(place);
+  return plan && plan->contains(pointer) ? plan->at(pointer) : Json();
+}
+
+std::optional<bool> saved_types(const Json& state, const std::string& checkpoint) {
+  if (state.contains("token_types")) return state["token_types"].get<bool>();
+  const Json columns = planned(checkpoint, "/data/padding/columns");
+  if (!columns.is_array() || columns.empty()) return std::nullopt;
+  return std::ranges::any_of(columns, [](const Json& column) {
     return column.is_object() && column.value("tensor", Json()) == "token_type_ids";
   });
+}
+
+std::string saved_optimizer(const Json& state, const std::string& checkpoint) {
+  const Json name = state.contains("optimizer") ? state["optimizer"] : planned(checkpoint, "/optimizer/name");
+  return name.is_string() ? name.get<std::string>() : "";
 }
 
 // Ranks and batch of a checkpoint of ours; of one of the Trainer's, and of a model alone (--save_only_model), what their files tell.
@@ -32,6 +41,7 @@ plan::SavedRun saved_size(const std::string& checkpoint) {
   if (!state.contains("global_batch")) return {.world_size = 0};  // of an earlier version
   return {.world_size = state.at("world_size").get<int>(),
           .global_train = state["global_batch"].get<int64_t>(),
+          .optimizer = saved_optimizer(state, checkpoint),
           .schedule = state.at("schedule").at("name").get<std::string>(),
           .token_types = saved_types(state, checkpoint)};
 }

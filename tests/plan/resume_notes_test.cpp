@@ -118,6 +118,39 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a run that goes on with another optimizer is refused, or told where it takes the same moments") {
+  // "": nothing; else what is refused or told.
+  const auto outcome = [](const std::string& before, std::vector<std::string> flags) {
+    const Case run(std::move(flags));
+    ResolveInput input = run.input();
+    input.saved = SavedRun{.optimizer = before};
+    try {
+      std::string text;
+      for (const Diagnostic& note : plan_notes(input, resolve(input))) {
+        if (contains(note.render(), "the optimizer")) text += "told: " + note.render();
+      }
+      return text;
+    } catch (const Error& error) {
+      return std::to_string(static_cast<int>(error.code())) + ": " + error.render();
+    }
+  };
+  for (const char* same : {"adamw_torch", "adamw_torch_fused", "adamw_hf"}) {
+    for (const char* now : {"adamw_torch", "adamw_torch_fused", "adamw_hf"})
+      CHECK(outcome(same, {"--optim", now}).empty());
+    const std::string refused = outcome(same, {"--optim", "sgd"});
+    CHECK(contains(refused,
+                   "2: error: the saved optimizer is \"" + std::string(same) + "\", this run's is \"sgd\""));
+    CHECK(contains(refused, "--optim " + std::string(same) + ", or a new run in another --output_dir"));
+    CHECK(contains(outcome(same, {"--optim", "adam"}),
+                   "told: the run goes on with the optimizer adam instead of "));
+    CHECK(contains(outcome(same, {"--optim", "adamw_anyprecision"}), "2: error: the saved optimizer"));
+  }
+  CHECK(contains(outcome("lion_32bit", {}), "this run's is \"adamw_torch_fused\""));
+  CHECK(contains(outcome("own", {}), "the program that the checkpoint is from, or"));
+  CHECK(outcome("", {"--optim", "sgd"}).empty());  // nobody knows
+  CHECK(outcome("sgd", {"--optim", "sgd", "--do_eval", "--do_train", "false"}).empty());
+}
+
 TEST_CASE("a task that leaves types of tokens out says nothing of them to a run that goes on") {
   Case run({"--task", "mlm", "--max_seq_length", "32"});
   run.model.architecture =

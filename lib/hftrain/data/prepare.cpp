@@ -108,6 +108,13 @@ std::optional<PreparedData> find_prepared(const PrepareRequest& request) {
                            request, splits);
 }
 
+std::string training_key(const PrepareRequest& request) {
+  const std::vector<SplitRequest> splits = splits_of(request);
+  if (has_text(request, splits) && request.tokenizer_folder.empty())
+    return "";  // of a plan without a tokenizer
+  return training_key_of(request, splits);
+}
+
 std::optional<PreparedData> prepare(const PrepareRequest& request, const TokenizerLoader& load_tokenizer,
                                     const PrepareObserver& observer) {
   check_block_size(request);

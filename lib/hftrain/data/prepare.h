@@ -22,6 +22,9 @@ std::string cache_folder(const Environment& environment);
 // before.
 std::optional<PreparedData> find_prepared(const PrepareRequest& request);
 
+// PreparedData::training_key of what prepare() would make. As fast.
+std::string training_key(const PrepareRequest& request);
+
 // Finds or makes the samples; `load_tokenizer` is called once and only when there is text to tokenise.
 // Memory is bounded by the longest row, but where the recipe has an order of its own: that keeps the rows (encoder.h). Nothing is returned when `stop` became true; the cache is then as
 // before. A split without a sample is an Error (exit code 4). Several processes may prepare the same

@@ -297,6 +297,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.profile = resolve_profile(input, plan, problems);
   check_schedule_lengths(input, plan, problems);
   check_momentum(input, plan, problems);
+  check_resumed_optimizer(input, plan, problems);
   check_resumed_schedule(input, plan, problems);
   plan.logging = resolve_logging(input, plan, problems);
   plan.evaluation = resolve_evaluation(input, plan, problems);

@@ -8,7 +8,7 @@
 namespace hftrain::plan {
 namespace {
 
-constexpr std::string_view kOwnSchedule = "own";  // of a program: no flag has that word
+constexpr std::string_view kOwn = "own";  // of a program: no flag has that word
 
 // A run that goes on with another number of ranks.
 void note_ranks(const SavedRun& saved, const RunPlan& plan, std::vector<Diagnostic>& notes) {
@@ -92,11 +92,37 @@ void note_types(const ResolveInput& input, const RunPlan& plan, std::vector<Diag
                "tokenizer gave them unless that said otherwise"));
 }
 
-// Whether a program brings a schedule of its own in the place of the flag's, only its ranks know.
+// Whether a program brings an optimizer or a schedule of its own in the place of the flag's, only its ranks know.
+bool goes_by_flags(const ResolveInput& input, const RunPlan& plan) {
+  return plan.do_train && input.saved && !input.parsed.arguments.launch.worker_program;
+}
+
+// Optimizers that compute the same have several names, of which this is one.
+std::string_view rule_of(std::string_view optimizer) {
+  return optimizer == "adamw_torch" || optimizer == "adamw_hf" ? "adamw_torch_fused" : optimizer;
+}
+
+// Where it is another one: of those two, which keep the same of a gradient, what the other one does with it.
+bool takes_its_moments(std::string_view before, std::string_view now) {
+  return (before == "adam" && now == "adamw_torch_fused") || (before == "adamw_torch_fused" && now == "adam");
+}
+
+bool has_other_optimizer(const ResolveInput& input, const RunPlan& plan) {
+  return goes_by_flags(input, plan) && !input.saved->optimizer.empty() &&
+         rule_of(input.saved->optimizer) != rule_of(plan.optimizer.name);
+}
+
+void note_optimizer(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  if (!has_other_optimizer(input, plan)) return;
+  notes.push_back(warning(
+      "the run goes on with the optimizer " + plan.optimizer.name + " instead of " + input.saved->optimizer,
+      "it takes the moments of the gradients from the checkpoint",
+      "--optim " + input.saved->optimizer + " where the run is to be the same"));
+}
+
 bool has_other_schedule(const ResolveInput& input, const RunPlan& plan) {
-  const bool known = plan.do_train && input.saved && !input.saved->schedule.empty() &&
-                     !input.parsed.arguments.launch.worker_program;
-  return known && input.saved->schedule != plan.schedule.name;
+  return goes_by_flags(input, plan) && !input.saved->schedule.empty() &&
+         input.saved->schedule != plan.schedule.name;
 }
 
 void note_schedule(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
@@ -104,17 +130,28 @@ void note_schedule(const ResolveInput& input, const RunPlan& plan, std::vector<D
   notes.push_back(warning(
       "the run goes on with the schedule " + plan.schedule.name + " instead of " + input.saved->schedule,
       "it takes the updates that were made and the rate that the run began with from the checkpoint",
-      (input.saved->schedule == kOwnSchedule ? "the program that the checkpoint is from"
-                                             : "--lr_scheduler_type " + input.saved->schedule) +
+      (input.saved->schedule == kOwn ? "the program that the checkpoint is from"
+                                     : "--lr_scheduler_type " + input.saved->schedule) +
           " where the run is to be the same"));
 }
 
 }  // namespace
 
+void check_resumed_optimizer(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  if (!has_other_optimizer(input, plan)) return;
+  const std::string &before = input.saved->optimizer, &now = plan.optimizer.name;
+  if (takes_its_moments(rule_of(before), rule_of(now))) return;
+  problems.usage("the saved optimizer is \"" + before + "\", this run's is \"" + now + "\"",
+                 input.parsed.origins.describe("optim"),
+                 "what one of them keeps of the gradients is nothing that the other could go on with",
+                 (before == kOwn ? "the program that the checkpoint is from" : "--optim " + before) +
+                     ", or a new run in another --output_dir, from these weights with --model_name_or_path");
+}
+
 void check_resumed_schedule(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
   if (!has_other_schedule(input, plan)) return;
   const std::string &before = input.saved->schedule, &now = plan.schedule.name;
-  const bool own = before == kOwnSchedule;  // a factor of the step, too
+  const bool own = before == kOwn;  // a factor of the step, too
   if ((own || goes_by_steps(before)) && goes_by_steps(now)) return;
   problems.usage("the saved schedule is \"" + before + "\", this run's is \"" + now + "\"",
                  input.parsed.origins.describe("lr_scheduler_type"),
@@ -128,6 +165,7 @@ void note_resume(const ResolveInput& input, const RunPlan& plan, std::vector<Dia
   note_ranks(*input.saved, plan, notes);
   note_settings(*input.saved, plan, notes);
   note_version(*input.saved, plan, notes);
+  note_optimizer(input, plan, notes);
   note_schedule(input, plan, notes);
   note_types(input, plan, notes);
 }

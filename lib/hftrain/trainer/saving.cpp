@@ -24,6 +24,7 @@ Json Trainer::training_state() const {
   }
   return {{"format", 1},
           {"state", to_json_value(state_)},
+          {"optimizer", makers_.optimizer.empty() ? plan_.optimizer.name : "own"},
           {"schedule", schedule_->state()},
           {"scaler", scaler_.state()},
           {"callbacks", std::move(callbacks)},

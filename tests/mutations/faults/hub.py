@@ -260,7 +260,7 @@ fault("a push gives up where another commit came first",
       says=r"model is there|nothing is missing")
 
 fault("who gave a token by a flag is advised a command that has none",
-      "launcher/front/hub_target.cpp", "  target.token_flag = given.flag;\n", "",
+      "launcher/front/hub_target.cpp", "  target.token_flag = given.token ? given.flag : exported_token(inputs.parsed.exported_environment);\n", "",
       tests=["runs: push: a token on the command line is hidden"],
       says=r"what it needs")
 

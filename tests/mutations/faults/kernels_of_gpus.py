@@ -74,7 +74,7 @@ fault("a block turns no head but those that its threads begin with", ELEMENTS, "
 fault("pairs behind the threads of a block are not turned", ELEMENTS, "i += lanes", "i += half",
       tests=[ROTATION], says=r"isfinite")
 
-fault("narrow rows beyond the warps of the grid are left out", NORM, "row += step", "row += rows",
+fault("narrow rows beyond the warps of the grid are left out", NORM, "row += step", "row += rows + step",
       tests=[NORM_ROWS], says=r"isfinite")
 
 fault("sums of narrow rows are read before all warps have written theirs", NORM,

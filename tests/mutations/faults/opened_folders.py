@@ -57,3 +57,11 @@ fault("answers of a decoder lose the names of its labels",
       A + "gpt2.cpp", ".fixed_answers = true,", ".fixed_answers = false,",
       tests=["architectures: the labels of another head do not become scores of answers"],
       says=r"label2id")
+
+fault("a run goes on with the state of another optimizer",
+      "lib/hftrain/plan/resolve.cpp", "  check_resumed_optimizer(input, plan, problems);\n", "",
+      tests=["plan: a run that goes on with another optimizer is refused, or told where it takes the same moments"], says=r"refused|CHECK")
+
+fault("AdamW by another of its names is another optimizer to a run that goes on",
+      "lib/hftrain/plan/resume_notes.cpp", 'return optimizer == "adamw_torch" || optimizer == "adamw_hf" ? "adamw_torch_fused" : optimizer;', "return optimizer;",
+      tests=["plan: a run that goes on with another optimizer is refused, or told where it takes the same moments"], says=r"outcome\(same")

@@ -18,7 +18,7 @@ fault("a program's optimizer under OneCycle keeps its momentum without a word",
       says=r"OneCycle: the momentum does not cycle")
 
 fault("who goes on without the program is told to name its schedule as a flag's",
-      "lib/hftrain/plan/resume_notes.cpp", "(input.saved->schedule == kOwnSchedule ?", "(input.saved->schedule.empty() ?",
+      "lib/hftrain/plan/resume_notes.cpp", "(input.saved->schedule == kOwn ?", "(input.saved->schedule.empty() ?",
       tests=["plan: a run goes on with another schedule where both are functions of the step, and is refused otherwise"],
       says=r"the program that the checkpoint is from where")
 
