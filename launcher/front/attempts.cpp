@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hftrain/base/file.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "launcher/front/run_record.h"
 
@@ -46,7 +47,22 @@ Json steps_made(const launcher::JobResult& result) {
   return nullptr;
 }
 
+// That a checkpoint of ours tells of, of all runs that it is from; 0 where it tells of none.
+double trained_seconds(const std::string& checkpoint) {
+  const std::string path = checkpoint + "/hftrain_state.json";
+  const std::optional<Json> state =
+      !checkpoint.empty() && path_exists(path) ? try_parse_json(read_file(path)) : std::nullopt;
+  const Json seconds = state ? state->value(Json::json_pointer("/state/train_seconds"), Json()) : Json();
+  return seconds.is_number() ? seconds.get<double>() : 0;
+}
+
 }  // namespace
+
+Attempts::Attempts(int64_t max_restarts, std::string origin)
+    : restarts_left_(max_restarts),
+      from_(std::move(origin)),
+      origin_(from_),
+      trained_before_(trained_seconds(from_)) {}
 
 bool Attempts::restart_after(const launcher::JobResult& result, int number, double seconds) {
   Json entry = {{"attempt", number},
@@ -80,12 +96,14 @@ bool Attempts::restart_after(const launcher::JobResult& result, int number, doub
 
 std::vector<std::string> Attempts::begin_anew() {
   from_ = origin_;
+  inherited_seconds_ = 0;
   return std::exchange(written_, {});
 }
 
 void Attempts::find_start() {
   RestartPoint point = find_restart_point(written_, origin_);
   from_ = point.from;
+  inherited_seconds_ = trained_seconds(from_) - trained_before_;
   notices_ = std::move(point.notices);
   notices_.push_back("starting again, " + (from_.empty() ? "from the beginning" : "from " + from_) +
                      " (restart " + std::to_string(restarts_) + " of " +

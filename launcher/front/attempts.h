@@ -37,8 +37,7 @@ std::optional<std::string> committed_checkpoint(const plan::WorkerEvent& event,
 // The attempts of one run: counts them and keeps their record.
 class Attempts {
  public:
-  Attempts(int64_t max_restarts, std::string origin)
-      : restarts_left_(max_restarts), from_(std::move(origin)), origin_(from_) {}
+  Attempts(int64_t max_restarts, std::string origin);
 
   // An attempt has committed a checkpoint.
   void committed(const std::string& path) { written_.push_back(path); }
@@ -53,6 +52,8 @@ class Attempts {
   const std::string& resume_from() const { return from_; }
   // Whether the next attempt goes on from a checkpoint of this run's own, as if nothing had happened.
   bool goes_on() const { return !from_.empty() && from_ != origin_; }
+  // Of training that earlier attempts have done for the present one.
+  double inherited_seconds() const { return inherited_seconds_; }
   int64_t checkpoints() const { return static_cast<int64_t>(written_.size()); }
   // For the user: what happens now, or why no more happens; empty after an orderly end.
   const std::vector<std::string>& notices() const { return notices_; }
@@ -64,6 +65,8 @@ class Attempts {
   int64_t restarts_ = 0;
   std::string from_;  // of the present attempt
   std::string origin_;
+  double trained_before_;  // seconds, when the run began
+  double inherited_seconds_ = 0;
   std::vector<std::string> written_;
   std::vector<std::string> notices_;
   Json record_ = Json::array();

@@ -130,6 +130,7 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
   const std::string bound = bind_workers(inputs.parsed, inputs.topology, plan.ranks, job.workers);
   if (!bound.empty()) console.line(bound);
   job.stop_signals = inputs.parsed.arguments.launch.signals_to_handle;
+  job.trains = plan.do_train;
   job.output = rank_output(inputs.parsed, plan, 0, launch.attempt);
   job.limits = limits_of(plan, end);
   if (!inputs.parsed.arguments.launch.log_dir) job.logs_in_place = [&place] { return place.in_place(); };
@@ -298,8 +299,9 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
     if (others.hub() != nullptr) others.hub()->send_to_all(launcher::EndWorkers{true});
   }
 
-  SummaryFacts facts{outcome.result.code,    outcome.result.reason, stopwatch.seconds(),   stopwatch.total(),
-                     outcome.result.workers, attempts.record(),     attempts.checkpoints()};
+  SummaryFacts facts{outcome.result.code,    outcome.result.reason,       stopwatch.seconds(),
+                     stopwatch.total(),      outcome.result.workers,      attempts.record(),
+                     attempts.checkpoints(), attempts.inherited_seconds()};
   facts.phases["spawn"] = outcome.spawn_seconds;
   Json summary = make_summary(facts);
   if (!plan.logging.run_name.empty()) summary["run_name"] = plan.logging.run_name;

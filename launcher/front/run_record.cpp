@@ -134,9 +134,13 @@ Json make_summary(const SummaryFacts& facts) {
                   {"seconds", facts.total_seconds}};
   Json phases = facts.phases;
   phases.update(stats.value("phases", Json::object()));
-  // The share of the whole time in which updates were made.
-  const double training = phases.value("train", 0.0);
-  summary["goodput"] = facts.total_seconds > 0 ? training / facts.total_seconds : 0.0;
+  // The share of the whole time in which updates were made that count: those of an attempt that nobody went on from do not.
+  if (!stats.contains("phases")) {
+    summary["goodput"] = nullptr;
+  } else {
+    const double training = phases.value("train", 0.0) + facts.inherited_seconds;
+    summary["goodput"] = facts.total_seconds > 0 ? training / facts.total_seconds : 0.0;
+  }
   summary["phases"] = std::move(phases);
   for (const char* rate : {"tokens_per_second", "samples_per_second", "steps_per_second"}) {
     summary[rate] = stats.contains(rate) ? stats[rate] : Json();

@@ -41,7 +41,8 @@ struct SummaryFacts {
   double total_seconds = 0;
   std::vector<launcher::WorkerRecord> workers;  // of the last attempt
   Json attempts = Json::array();
-  int64_t checkpoints = 0;  // committed in all attempts; each was verified before
+  int64_t checkpoints = 0;       // committed in all attempts; each was verified before
+  double inherited_seconds = 0;  // of training, that the last attempt went on from
 };
 Json make_summary(const SummaryFacts& facts);
 // Where the run's folder is now; nowhere if that is not known.

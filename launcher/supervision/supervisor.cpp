@@ -142,7 +142,7 @@ void Supervisor::look_for_hang(double now) {
 
 void Supervisor::stop_for_time() {
   observer_.on_notice("the time of this job is over in " + format_duration(stop_budget_.kept_back_seconds()) +
-                      ", which saving may take");
+                      (spec_.trains ? ", which saving may take" : ""));
   last_signal_ = job_.stop_signal = SIGTERM;
   out_of_time_ = true;
   handle(JobEvent::kStopAsked);
@@ -150,8 +150,11 @@ void Supervisor::stop_for_time() {
 
 void Supervisor::announce_stop_for_time() {
   observer_.on_notice(signal_name(last_signal_) +
-                      ": the run is stopping and saving already, because its time is over. " +
-                      "Send it again to stop now without saving");
+                      (spec_.trains
+                           ? ": the run is stopping and saving already, because its time is over. "
+                             "Send it again to stop now without saving"
+                           : ": the run is stopping already, because its time is over. Send it again to "
+                             "stop now"));
 }
 
 void Supervisor::handle(JobEvent event) {
@@ -166,13 +169,16 @@ void Supervisor::handle(JobEvent event) {
 
 void Supervisor::carry_out(uint32_t actions) {
   if (actions & kAnnounceStop) {
-    observer_.on_notice(
-        signal_name(last_signal_) +
-        ": stopping after this update and saving; this may take as long as one update and one save. " +
-        "Send it again to stop now without saving");
+    observer_.on_notice(signal_name(last_signal_) +
+                        (spec_.trains
+                             ? ": stopping after this update and saving; this may take as long as one "
+                               "update and one save. Send it again to stop now without saving"
+                             : ": stopping after this batch; of what is not through nothing is kept. "
+                               "Send it again to stop now"));
   }
   if (actions & kAnnounceEnd)
-    observer_.on_notice(signal_name(last_signal_) + " again: stopping now without saving");
+    observer_.on_notice(signal_name(last_signal_) + " again: stopping now" +
+                        (spec_.trains ? " without saving" : ""));
   // Workers know no SIGQUIT: they would leave a core.
   if (actions & kForwardSignal) group_.signal_all(last_signal_ == SIGQUIT ? SIGTERM : last_signal_);
   if (actions & kTerminate) group_.terminate();

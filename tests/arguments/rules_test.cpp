@@ -531,6 +531,7 @@ TEST_CASE("optim_args are key=value pairs that the optimizer knows") {
   CHECK(parse({"--optim", "lion"}).arguments.optimizer.optim == "lion_32bit");
   CHECK(parse({"--optim", "adamw_apex_fused"}).arguments.optimizer.optim == "adamw_torch_fused");
   CHECK(contains(mistakes({"--optim_args", "beta1"}), "'beta1' is not key=value"));
+  CHECK(contains(mistakes({"--optim_args", "beta1"}), "try: --optim_args beta1=VALUE"));
   CHECK(mistakes({"--optim_args", ""}).empty());
 }
 

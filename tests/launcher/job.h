@@ -63,10 +63,12 @@ struct Job {
   TemporaryDirectory folder;
   RecordingObserver observer;
   launcher::Limits limits{.grace_seconds = 0.2, .patience_seconds = 10};
+  bool trains = true;
 
   launcher::JobResult run(const std::vector<std::string>& scripts) {
     launcher::JobSpec spec = job_of(folder.path(), scripts);
     spec.limits = limits;
+    spec.trains = trains;
     return launcher::Supervisor(std::move(spec), observer).run();
   }
 };

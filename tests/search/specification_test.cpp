@@ -23,6 +23,19 @@ std::vector<std::string> mistakes(const std::string& text) {
   return words;
 }
 
+TEST_CASE("what is proposed for a word in the place of a number is taken", "[search]") {
+  const std::string space = "space:\n  learning_rate: {choices: [1e-3]}\n";
+  for (const char* key : {"trials", "parallel", "seed"}) {
+    try {
+      read_specification(space + key + ": many\n", "search.yaml");
+      FAIL(key << " takes a word");
+    } catch (const Error& error) {
+      INFO(error.render());
+      CHECK(mistakes(space + error.diagnostics().front().hint + '\n').empty());
+    }
+  }
+}
+
 TEST_CASE("a search is read with its defaults", "[search]") {
   const Specification read = read_specification(
       "space:\n  learning_rate: {low: 1e-5, high: 1e-2, log: true}\n  optim: {choices: [adamw_torch, sgd]}\n"

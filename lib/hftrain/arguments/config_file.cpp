@@ -57,7 +57,8 @@ class ConfigFileReader {
       problem("not valid YAML", path_, error.msg, "");
     } catch (const Error& error) {
       const Diagnostic& first = error.diagnostics().front();
-      problem(first.what + " the configuration file", first.where, first.why, first.hint);
+      problem(first.what + " the configuration file", path_.empty() ? "--config ''" : first.where, first.why,
+              first.hint);
     }
     if (!is_json(path_)) {
       for (RawArgument& each : file_.raw)
@@ -121,7 +122,8 @@ class ConfigFileReader {
       return;
     }
     if (match.flag->command_line_only) {
-      return problem("'" + name + "' cannot stand in a configuration file", place_of(key), "",
+      return problem("'" + name + "' cannot stand in a configuration file", place_of(key),
+                     "it says how this one call goes, or which files it reads",
                      "--" + name + " on the command line");
     }
     const std::string position = place_of(key);

@@ -262,12 +262,12 @@ Json written_options(const ParseOutcome& outcome, Diagnostics& problems) {
     if (pairs.empty()) {
       problems.push_back({.what = "optim_args: '" + trim(part) + "' is not key=value",
                           .where = outcome.origins.describe("optim_args"),
-                          .why = "",
-                          .hint = ""});
+                          .why = "options of the optimizer are NAME=VALUE, with commas between them",
+                          .hint = "--optim_args " + trim(part) + "=VALUE"});
     } else if (options.contains(pairs[0].first)) {
       problems.push_back({.what = "optim_args: '" + pairs[0].first + "' is given twice",
                           .where = outcome.origins.describe("optim_args"),
-                          .why = "",
+                          .why = "an option has one value",
                           .hint = "keep one of the two"});
     } else {
       options[pairs[0].first] = pairs[0].second;

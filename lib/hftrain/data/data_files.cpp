@@ -39,7 +39,7 @@ std::vector<std::string> expand(const std::string& pattern) {
     const bool is_glob = wildcard != std::string::npos;
     refuse_hidden(is_glob ? searched_folder(pattern.substr(0, wildcard)) : pattern, pattern);
     throw Error(ExitCode::kData, is_glob ? "no data file matches the pattern" : "a data file does not exist")
-        .where(pattern)
+        .where(pattern.empty() ? "'', an empty path" : pattern)
         .why(is_glob ? "there is no file of such a name" : "there is nothing of that name")
         .hint("see whether the path is right; a relative one starts in the folder where hftrain was started");
   }

@@ -82,19 +82,20 @@ class Reader {
             near.empty() ? "leave it out" : "did you mean " + near.front() + '?');
     }
   }
-  std::optional<double> number(const Json& mapping, const std::string& key, const std::string& pointer) {
+  // `usual`: what a mistake proposes.
+  std::optional<double> number(const Json& mapping, const std::string& key, const std::string& pointer,
+                               const std::string& usual = "0.1") {
     if (!mapping.contains(key)) return std::nullopt;
     if (mapping[key].is_string()) {
       const Json value = spelled_by(mapping[key]);
       if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
     }
     wrong(pointer + '/' + key, "'" + word_of(mapping[key]) + "' is no number", "a number stands here",
-          key + ": 0.1");
+          key + ": " + usual);
     return std::nullopt;
   }
-  // `usual`: what a mistake proposes.
   std::optional<int> count(const Json& mapping, const std::string& key, int least, int most, int usual) {
-    const std::optional<double> value = number(mapping, key, "");
+    const std::optional<double> value = number(mapping, key, "", std::to_string(usual));
     if (!value) return std::nullopt;
     if (*value >= least && *value <= most && std::floor(*value) == *value) return static_cast<int>(*value);
     wrong('/' + key, "'" + word_of(mapping[key]) + "' is out of range",

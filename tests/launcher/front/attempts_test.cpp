@@ -1,8 +1,10 @@
 #include "launcher/front/attempts.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include "hftrain/base/file.h"
+#include "hftrain/storage/checkpoint_folder.h"
 #include "support/catch.h"
 #include "support/temporary_directory.h"
 
@@ -19,6 +21,18 @@ launcher::JobResult failed(ExitCode code, bool stop_asked = false) {
   report.summary.what = "rank 1 was killed by SIGKILL (signal 9)";
   if (code != ExitCode::kDone) result.failure = report;
   return result;
+}
+
+// With that many seconds of training in its state.
+std::string checkpoint_of(const std::string& output_dir, int64_t step, double seconds) {
+  storage::PosixFileSystem files;
+  storage::CheckpointTransaction transaction(files, output_dir, step);
+  storage::StagedFiles staged(files, transaction.directory());
+  staged.put("hftrain_state.json", dump_json({{"state", {{"train_seconds", seconds}}}}));
+  staged.sync_names();
+  storage::Manifest manifest;
+  manifest.files = staged.records();
+  return transaction.commit(std::move(manifest));
 }
 
 }  // namespace
@@ -87,6 +101,23 @@ TEST_CASE("a restart passes over checkpoints that do not verify and says so") {
   CHECK(point.from == "origin");
   REQUIRE(point.notices.size() == 2);
   CHECK(point.notices[0].find("checkpoint-2") != std::string::npos);
+}
+
+TEST_CASE("an attempt inherits the training behind its checkpoint, of this run alone") {
+  const testing::TemporaryDirectory folder;
+  const std::string origin = checkpoint_of(folder.path(), 5, 100);
+  Attempts attempts(3, origin);
+  CHECK(attempts.inherited_seconds() == 0);
+  CHECK(attempts.restart_after(failed(ExitCode::kWorkerLost), 0, 60));
+  attempts.find_start();
+  CHECK(attempts.inherited_seconds() == 0);  // as the first one began
+  attempts.committed(checkpoint_of(folder.path(), 10, 130));
+  CHECK(attempts.restart_after(failed(ExitCode::kWorkerLost), 1, 60));
+  attempts.find_start();
+  std::filesystem::remove_all(attempts.resume_from());  // a later save may take its place
+  CHECK(attempts.inherited_seconds() == 30);
+  attempts.begin_anew();
+  CHECK(attempts.inherited_seconds() == 0);
 }
 
 }  // namespace hftrain::front

@@ -39,6 +39,9 @@ TEST_CASE("the summary joins the phases of the front program and of rank 0, and 
   CHECK(summary["tokens_per_second"] == 100.0);
   CHECK(summary["checkpoints"]["verified"] == 2);
   CHECK(summary["ranks"][1]["peak_host_bytes"] == 5);
+  SummaryFacts restarted = facts;
+  restarted.inherited_seconds = 3.0;
+  CHECK(make_summary(restarted)["goodput"] == 0.75);
 }
 
 TEST_CASE("the summary of a run whose workers died says nothing that nobody knows") {
@@ -47,6 +50,7 @@ TEST_CASE("the summary of a run whose workers died says nothing that nobody know
   const Json summary = make_summary({ExitCode::kWorkerLost, "worker lost", {}, 3.0, {lost}});
   CHECK(summary["exit_code"] == 9);
   CHECK(summary["tokens_per_second"].is_null());
+  CHECK(summary["goodput"].is_null());
   CHECK(summary["checkpoints"]["written"] == 0);
   CHECK(summary["ranks"] == Json::array({{{"rank", 0}}}));
 }

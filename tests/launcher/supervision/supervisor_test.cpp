@@ -301,6 +301,23 @@ TEST_CASE("the same signal again is a second wish when its moment is over, whate
   CHECK(job.observer.notices[1].find("without saving") != std::string::npos);
 }
 
+TEST_CASE("who stops a job that does not train is promised no save", "[process]") {
+  const auto told = [](bool trains) {
+    Job job;
+    job.trains = trains;
+    job.observer.when_event = after(Kind::kReady, 1, [] { send_to_self(SIGTERM); });
+    job.observer.when_line = [](const OutputLine&) { send_to_self(SIGTERM); };
+    CHECK(job.run({"ignore-stops ready sleep:1000 print:again hang"}).code == ExitCode::kTerminatedUnsaved);
+    std::string notices;
+    for (const std::string& notice : job.observer.notices) notices += notice + '\n';
+    return notices;
+  };
+  const std::string evaluates = told(false);
+  CHECK(evaluates.find("SIGTERM: stopping after this batch") == 0);
+  CHECK(evaluates.find("SIGTERM again: stopping now\n") != std::string::npos);
+  CHECK(told(true).find("SIGTERM: stopping after this update and saving") == 0);
+}
+
 TEST_CASE("a scheduler's signal while the job stops for time costs no save; a second one does", "[process]") {
   const auto [signals, code] =
       GENERATE(std::pair(1, ExitCode::kTerminated), std::pair(2, ExitCode::kTerminatedUnsaved));
