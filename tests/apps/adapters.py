@@ -269,7 +269,8 @@ def an_adapter_of_a_model_of_the_hub_names_it(fixture, folder):
     fixture.train(slash, model=fixture.base + "/", steps=1)
     expect(read_json(slash, "adapter_config.json")["base_model_name_or_path"] == fixture.base, "without the slash", slash)
     with open(os.path.join(slash, "README.md")) as file:
-        expect(f"base_model: {os.path.basename(fixture.base)}\n" in file.read(), "the card names a folder", slash)
+        card = file.read()
+    expect(f"Fine-tuned from `{os.path.basename(fixture.base)}`" in card and "base_model:" not in card, "a folder is none of the Hub's models", card)
     os.makedirs(os.path.join(folder, "rows"))
     shutil.copy(fixture.text, os.path.join(folder, "rows", "train.txt"))
     named = os.path.join(folder, "named")

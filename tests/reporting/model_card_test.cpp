@@ -45,6 +45,9 @@ TEST_CASE("a run without evaluations has no results", "[reporting]") {
   CHECK_THAT(text, !Catch::Contains("Training results"));
   CHECK_THAT(text, !Catch::Contains("Results on"));
   CHECK_THAT(text, Catch::Contains("Fine-tuned from `some/base`"));
+  CHECK_THAT(text, !Catch::Contains("base_model:"));
+  card.base_of_hub = "some/base";
+  CHECK_THAT(render_model_card(card, Json::array()), Catch::Contains("\nbase_model: some/base\n"));
 }
 
 TEST_CASE("the head names the library that opens the folder, and data sets of the Hub") {

@@ -33,7 +33,7 @@ std::string yaml_head(const ModelCard& card) {
   };
   add("language", card.language);
   add("license", card.license);
-  add("base_model", card.base_model);
+  add("base_model", card.base_of_hub);
   add("pipeline_tag", card.pipeline_tag);
   head += "tags:\n";
   for (const std::string& tag : card.tags) {

@@ -12,8 +12,9 @@ namespace hftrain::reporting {
 struct ModelCard {
   std::string model_name;
   std::string library = "transformers";  // that opens the folder
-  std::string base_model;  // hub name or folder that the weights came from; empty: trained from scratch
-  std::string dataset;     // as people would name it; empty: not known
+  std::string base_model;   // hub name or folder that the weights came from; empty: trained from scratch
+  std::string base_of_hub;  // the name alone: of a folder's the Hub would tell another model, or none
+  std::string dataset;      // as people would name it; empty: not known
   std::vector<std::string> datasets = {};  // names on the Hub
   std::string language;                    // BCP 47; empty: left out
   std::string license;                     // SPDX; empty: left out

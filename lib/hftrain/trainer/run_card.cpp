@@ -89,6 +89,7 @@ std::string run_card(const plan::RunPlan& plan, const MakersOfParts& makers,
   const std::string& repository = plan.saving.repository;
   card.model_name = repository.empty() ? fs::path(plan.output_dir).filename().string() : repository;
   card.base_model = base_model(plan.model);
+  card.base_of_hub = plan.model.hub_name;
   if (plan.model.adapter) tell_adapter(plan.model, card);
   tell_dataset(plan.data.dataset_name, card);
   card.pipeline_tag = tasks::row_of(plan.data.task).pipeline;

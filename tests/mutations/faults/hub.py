@@ -248,7 +248,7 @@ fault("a private run goes to a public repository without a word",
 fault("the newest checkpoint is left out at the end without a word",
       "launcher/front/hub_pusher_end.cpp", 'asked_.hub_strategy == "checkpoint" && !left_out_.empty()', 'asked_.hub_strategy.empty() && !left_out_.empty()',
       tests=["front: the newest checkpoint is named where last-checkpoint is an older one"],
-      says=r"said.find")
+      says=r"said_with")
 
 fault("a stopped run whose end alone is pushed says nothing",
       "launcher/front/hub_pusher_end.cpp", 'if (asked_.hub_strategy == "end" && !whole_)', 'if (asked_.hub_strategy.empty() && !whole_)',
