@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -106,6 +107,14 @@ int64_t read_number(const std::string& name, const std::string& word, int64_t le
     throw wrong_value(name, word, "a whole number from " + std::to_string(least),
                       name + ' ' + std::to_string(std::max(example, least)));
   return *number;
+}
+
+// An empty path is a variable of a script that is not set; joined with a name it would be the root folder.
+void require_place(const std::string& name, const std::string& kind, const std::vector<std::string>& words) {
+  constexpr std::array kPlaces = {"DIR", "OUT", "FILE", "MODEL", "PATH", "RUN"};
+  if (std::ranges::count(kPlaces, kind) == 0 || std::ranges::count(words, std::string()) == 0) return;
+  throw wrong_value(name, "", "a path, and this one is empty",
+                    "the path, or see whether the variable that it is from is set");
 }
 
 }  // namespace
@@ -296,7 +305,10 @@ void CommandOptions::text(const std::string& name, std::string& value, const std
                       .help = help,
                       .otherwise = value,
                       .need = need,
-                      .take = [&value](const std::vector<std::string>& words) { value = words.front(); }});
+                      .take = [&value, name, kind](const std::vector<std::string>& words) {
+                        require_place(name, kind, words);
+                        value = words.front();
+                      }});
 }
 
 void CommandOptions::texts(const std::string& name, std::vector<std::string>& values, const std::string& kind,
@@ -307,7 +319,10 @@ void CommandOptions::texts(const std::string& name, std::vector<std::string>& va
                       .otherwise = join(values, " "),
                       .need = need,
                       .several = true,
-                      .take = [&values](const std::vector<std::string>& words) { values = words; }});
+                      .take = [&values, name, kind](const std::vector<std::string>& words) {
+                        require_place(name, kind, words);
+                        values = words;
+                      }});
 }
 
 void CommandOptions::value(const std::string& name, const std::string& kind, const std::string& help,

@@ -31,7 +31,7 @@ class Joiner {
 
   Joined run() {
     const double begin = monotonic_seconds();
-    const double seconds = patience_of(spec_, kJoinSeconds);
+    const double seconds = patience();
     find_endpoints();
     // An exchange may have waited for agent 0 already; the way to it is tried as long from then on.
     deadline_ = monotonic_seconds() + seconds;
@@ -50,6 +50,12 @@ class Joiner {
   }
 
  private:
+  double patience() const {
+    return patience_of(spec_, spec_.membership.by_scheduler
+                                  ? std::min(kGatherSeconds, spec_.collective_timeout_seconds)
+                                  : kJoinSeconds);
+  }
+
   void find_endpoints() {
     const Membership& membership = spec_.membership;
     self_.key = JobKey(spec_.secret, "");
@@ -119,7 +125,7 @@ class Joiner {
         .where(join(places, ", ") + (spec_.exchange == nullptr ? " (--master_addr, --master_port)" : ""))
         .why(why_ + "; tried for " + format_duration(tried))
         .hint("see whether node 0 runs and that address is right, and whether a firewall is between" +
-              way_to_wait_longer(patience_of(spec_, kJoinSeconds)));
+              way_to_wait_longer(patience()));
   }
 
   MeetingSpec spec_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hftrain/arguments/import/launch.h"
+#include "hftrain/arguments/raw_argument.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/base/whole_number.h"
@@ -102,6 +103,7 @@ class PlaceFinder {
 
   void by_flags(int machines) {
     membership_.started_by = "--nnodes";
+    membership_.by_scheduler = origins_.of("master_addr").starts_with(arguments::kEnvironmentOrigin);
     membership_.agents = machines;
     membership_.agent = static_cast<int>(launch_.node_rank);
     check_place(machines);
@@ -135,6 +137,7 @@ class PlaceFinder {
 
   void by_launcher(const StartedProcess& started, int machines) {
     membership_.started_by = started.by;
+    membership_.by_scheduler = true;
     membership_.agents = started.size;
     membership_.agent = started.rank;
     membership_.variables = started.variables;

@@ -37,9 +37,12 @@ struct Membership {
   std::string master_host;  // of kFixedAddress and kAgentStore
   int master_port = 0;
   std::string local_address;  // --local_addr: of this machine, a name or a number; empty: not given
-  // Both of --rdzv_conf and its like. How long agents wait for each other; unset: a follower tries to reach
-  // agent 0 for 9 s (a name that cannot be resolved, or a port where nothing listens yet, may be there
-  // soon), and agent 0 waits 300 s for the others, at most --ddp_timeout.
+  // Whether a scheduler or a launcher starts the agents, each when its machine is ready (a pod may still fetch its image), and not
+  // somebody who types and waits for an answer.
+  bool by_scheduler = false;
+  // Both of --rdzv_conf and its like. How long agents wait for each other; unset: agent 0 waits 300 s for the others, at most
+  // --ddp_timeout, and a follower that a scheduler started tries to reach it for as long, another one for 9 s (a name that cannot be
+  // resolved, or a port where nothing listens yet, may be there soon).
   std::optional<double> meeting_seconds;
   // --rdzv_id; agents with another one are refused. Empty: none was given.
   std::string job_id;

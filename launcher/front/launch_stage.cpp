@@ -119,7 +119,10 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
                            std::optional<double> end, const PatientStream& terminal,
                            reporting::Console& console, HubPusher* pusher, Attempts& attempts) {
   launcher::LocalLaunch launch;
-  others.run_in_background([&] { launch = local_launch(context.program, inputs, plan); });
+  others.run_in_background([&] {
+    launch = local_launch(context.program, inputs, plan);
+    launch.attempt = reserve_attempt(run_folder(plan.output_dir, inputs.parsed.arguments.launch.log_dir));
+  });
   launcher::JobSpec job;
   job.rendezvous = std::move(rendezvous);
   launch.master_address = job.rendezvous.address;

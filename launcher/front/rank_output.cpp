@@ -24,8 +24,7 @@ launcher::OutputSpec rank_output(const arguments::ParseOutcome& parsed, const pl
   const bool others_named = parsed.origins.is_chosen("log_ranks") || parsed.origins.is_chosen("tee");
   launcher::OutputSpec spec;
   spec.folder = run_folder(plan.output_dir, asked.log_dir).ranks() + '/' + std::to_string(attempt);
-  spec.filter =
-      launcher::OutputFilter(filtered && !others_named ? "all" : asked.log_ranks, asked.tee, asked.redirects);
+  spec.filter = filter_of(filtered && !others_named ? "all" : asked.log_ranks, asked, plan.ranks);
   if (filtered) spec.filter.keep_only(named_by_local_ranks(asked.local_ranks_filter, plan.ranks, agent));
   spec.duplicated = {{launcher::Stream::kOut, asked.duplicate_stdout_filters},
                      {launcher::Stream::kErr, asked.duplicate_stderr_filters}};

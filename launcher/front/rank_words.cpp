@@ -1,6 +1,8 @@
 #include "launcher/front/rank_words.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "hftrain/base/log_level.h"
 #include "hftrain/base/text.h"
@@ -68,10 +70,19 @@ std::set<int> named_by_local_ranks(const std::string& list, const plan::RanksPla
   return named;
 }
 
+launcher::OutputFilter filter_of(const std::string& log_ranks, const arguments::LaunchArguments& asked,
+                                 const plan::RanksPlan& ranks) {
+  launcher::OutputFilter filter(log_ranks, asked.tee, asked.redirects);
+  std::map<int, int> local_ranks;
+  for (const plan::RankPlan& rank : ranks.ranks) local_ranks[rank.rank] = rank.local_rank;
+  filter.count_on_machines(std::move(local_ranks));
+  return filter;
+}
+
 launcher::OutputFilter shown_words(const arguments::ParseOutcome& parsed, const plan::RunPlan& plan) {
   const arguments::LaunchArguments& asked = parsed.arguments.launch;
-  launcher::OutputFilter filter(parsed.origins.is_chosen("log_ranks") ? asked.log_ranks : "all", asked.tee,
-                                asked.redirects);
+  launcher::OutputFilter filter =
+      filter_of(parsed.origins.is_chosen("log_ranks") ? asked.log_ranks : "all", asked, plan.ranks);
   if (asked.local_ranks_filter.empty()) return filter;
   filter.keep_only(named_by_local_ranks(asked.local_ranks_filter, plan.ranks));
   return filter;

@@ -22,6 +22,11 @@ std::string lines_for_log(const plan::RunPlan& plan, const plan::WorkerEvent& ev
 std::set<int> named_by_local_ranks(const std::string& list, const plan::RanksPlan& ranks,
                                    std::optional<int> agent = std::nullopt);
 
+// What --tee and --redirects leave of those ranks ("all", "0,1") on the console; both name ranks by their numbers on their machines, as
+// torchrun's do.
+launcher::OutputFilter filter_of(const std::string& log_ranks, const arguments::LaunchArguments& asked,
+                                 const plan::RanksPlan& ranks);
+
 // Whose words the console shows: all ranks', or those whose stderr --log_ranks, --tee, --redirects and --local_ranks_filter leave on it.
 launcher::OutputFilter shown_words(const arguments::ParseOutcome& parsed, const plan::RunPlan& plan);
 

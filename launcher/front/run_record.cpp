@@ -101,7 +101,18 @@ int next_attempt(const RunFolder& folder) {
   return next;
 }
 
+int reserve_attempt(const RunFolder& folder) {
+  std::error_code error;
+  fs::create_directories(folder.ranks(), error);
+  int attempt = next_attempt(folder);
+  while (!fs::create_directory(folder.ranks() + '/' + std::to_string(attempt), error) && !error) ++attempt;
+  return attempt;
+}
+
 void write_plan(const RunFolder& folder, const plan::RunPlan& plan) {
+  // Beside this plan the summary of a run before would be taken for this run's, until it ends, and for good where it is killed.
+  std::error_code none;
+  fs::rename(folder.summary(), folder.summary_before(), none);
   write_file_atomically(folder.plan(), dump_json(plan::to_json_value(plan)) + '\n');
 }
 

@@ -19,6 +19,9 @@ struct RunFolder {
   std::string plan() const { return path + "/plan.json"; }
   std::string arguments() const { return path + "/arguments.yaml"; }
   std::string summary() const { return path + "/summary.json"; }
+  std::string summary_before() const {
+    return path + "/summary.before.json";
+  }  // of the run before in this folder
   std::string events() const { return path + "/events.jsonl"; }
   std::string ranks() const { return logs.empty() ? path + "/ranks" : logs; }
 };
@@ -26,6 +29,9 @@ RunFolder run_folder(const std::string& output_dir, const std::optional<std::str
 
 // The number of this start of a run: one more than the largest below ranks/, from 0.
 int next_attempt(const RunFolder& folder);
+// The same, whose folder is made: another run with the same --log_dir gets another number. Where none can be made the writers of the
+// logs will say so.
+int reserve_attempt(const RunFolder& folder);
 
 void write_plan(const RunFolder& folder, const plan::RunPlan& plan);
 // Every argument with its origin, the command line, the git commit of the working directory, and the versions

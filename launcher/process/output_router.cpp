@@ -63,7 +63,9 @@ OutputFilter::OutputFilter(const std::string& ranks, const std::string& tee, con
 bool OutputFilter::shows(int rank, Stream stream) const {
   if (kept_ && !kept_->contains(rank)) return false;
   const bool named = all_ranks_ || std::find(ranks_.begin(), ranks_.end(), rank) != ranks_.end();
-  return tee_.holds(rank, stream) || (named && !redirects_.holds(rank, stream));
+  const auto found = local_ranks_.find(rank);
+  const int local = found == local_ranks_.end() ? rank : found->second;
+  return tee_.holds(local, stream) || (named && !redirects_.holds(local, stream));
 }
 
 OutputRouter::OutputRouter(OutputSpec spec, std::vector<int> ranks, LineSink lines, NoticeSink notices)

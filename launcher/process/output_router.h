@@ -38,6 +38,8 @@ class OutputFilter {
   // it, or when its rank is named and redirects does not send it to its file alone. Throws an Error (kUsage)
   // that names the flag.
   OutputFilter(const std::string& ranks, const std::string& tee, const std::string& redirects = "0");
+  // What `tee` and `redirects` call each rank, as torchrun does: its number on its machine. Those that are not there by their own.
+  void count_on_machines(std::map<int, int> local_ranks) { local_ranks_ = std::move(local_ranks); }
   // Of these ranks only, whatever else is asked for.
   void keep_only(std::set<int> ranks) { kept_ = std::move(ranks); }
   bool shows(int rank, Stream stream) const;
@@ -56,6 +58,7 @@ class OutputFilter {
   std::vector<int> ranks_;
   Streams tee_;
   Streams redirects_;
+  std::map<int, int> local_ranks_;
   std::optional<std::set<int>> kept_;
 };
 

@@ -266,6 +266,19 @@ TEST_CASE("words of small commands arrive as they were typed", "[process]") {
              Catch::Contains("error: ") && !Catch::Contains("'x'"));
 }
 
+TEST_CASE("an empty path is refused by the small commands", "[process]") {
+  for (const Words& words :
+       {Words{"sample-data", "text", ""}, Words{"tokenizer", "train", "--files", "x", "--output", ""},
+        Words{"tokenizer", "train", "--files", "", "--output", "x"},
+        Words{"tokenizer", "encode", "--tokenizer_name=", "x"}, Words{"checkpoint", "export", "x", ""},
+        Words{"checkpoint", "verify", ""}, Words{"report", ""}}) {
+    INFO(join(words, " "));
+    const Outcome outcome = run(words);
+    CHECK(outcome.exit_code == 2);
+    CHECK_THAT(outcome.err, Catch::Contains("'' does not fit") && Catch::Contains("this one is empty"));
+  }
+}
+
 TEST_CASE("tokenizer encode reads lines as data files are read", "[process]") {
   const SmallTokenizer tokenizer;
   const std::string file = tokenizer.folder / "lines.txt";

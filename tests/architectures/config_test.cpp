@@ -135,8 +135,8 @@ TEST_CASE("wrong types in config.json are data errors that name the keys") {
 
 TEST_CASE("what is not implemented is refused by name") {
   Json config = tiny_llama();
-  config["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 4.0}};
-  CHECK(contains(error_of(config).render(), "\"yarn\" is not implemented"));
+  config["rope_scaling"] = {{"rope_type", "longrope"}, {"factor", 4.0}};
+  CHECK(contains(error_of(config).render(), "\"longrope\" is not implemented"));
   config = tiny_llama();
   config["hidden_act"] = "mish";
   CHECK(contains(error_of(config).render(), "'mish' is not implemented"));
@@ -299,6 +299,41 @@ TEST_CASE("rope_scaling replaces rope_parameters, and a theta inside wins") {
   CHECK(llama_config(Architecture::from_config(config, "c")).rope.theta == 7.0);
   config["partial_rotary_factor"] = 0.5;
   CHECK(contains(error_of(config).render(), "partial rotary"));
+}
+
+TEST_CASE("YaRN is read with its defaults, and dynamic RoPE bounds the positions") {
+  Json config = tiny_llama();
+  const auto read = [&](Json rope) {
+    config["rope_scaling"] = std::move(rope);
+    return llama_config(Architecture::from_config(config, "c")).rope;
+  };
+  config["max_position_embeddings"] = 64;
+  RopeConfig rope = read({{"type", "yarn"}, {"factor", 4}});
+  CHECK(rope.scaling == RopeScaling::kYarn);
+  CHECK(rope.original_max_position == 64);
+  CHECK((rope.beta_fast == 32 && rope.beta_slow == 1 && rope.truncate));
+  CHECK(rope.attention_factor == Approx(0.1 * std::log(4) + 1));
+  rope = read({{"type", "yarn"},
+               {"factor", nullptr},
+               {"original_max_position_embeddings", 8},
+               {"beta_fast", nullptr},
+               {"beta_slow", 0},
+               {"truncate", false},
+               {"mscale", 1},
+               {"mscale_all_dim", 0.5}});
+  CHECK(rope.factor == 8);
+  CHECK((rope.beta_fast == 32 && rope.beta_slow == 1 && !rope.truncate));
+  CHECK(rope.attention_factor == Approx((0.1 * std::log(8) + 1) / (0.05 * std::log(8) + 1)));
+  CHECK(
+      read({{"type", "yarn"}, {"factor", 2.0}, {"mscale", 1}, {"attention_factor", 0.5}}).attention_factor ==
+      0.5);
+  config["rope_scaling"] = {{"type", "yarn"}};
+  CHECK(contains(error_of(config).render(), "needs the number factor"));
+  config["rope_scaling"] = {{"type", "yarn"}, {"factor", 2}, {"beta_slow", -1}};
+  CHECK(contains(error_of(config).render(), "beta_fast and beta_slow must be above 0"));
+  CHECK(read({{"type", "dynamic"}, {"factor", 2}}).bounded);
+  CHECK(Architecture::from_config(config, "c")->bounded_positions());
+  CHECK_FALSE(Architecture::from_config(tiny_llama(), "c")->bounded_positions());
 }
 
 TEST_CASE("a RoPE whose two bounds are one, or turned round, has no angles between them") {

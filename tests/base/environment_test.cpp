@@ -1,6 +1,11 @@
 #include "hftrain/base/environment.h"
 
+#include <pwd.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#include <optional>
+#include <string>
 
 #include "support/catch.h"
 
@@ -14,6 +19,19 @@ TEST_CASE("a snapshot holds values with equals signs and empty ones") {
   CHECK(environment.get("HFTRAIN_TEST_VARIABLE") == "a=b");
   CHECK(environment.get("HFTRAIN_TEST_EMPTY") == "");
   CHECK(environment.get("HFTRAIN_TEST_ABSENT") == std::nullopt);
+}
+
+TEST_CASE("without HOME the password file says where it is") {
+  const std::string before = Environment::of_process().get_or("HOME", "");
+  ::setenv("HOME", "/elsewhere", 1);
+  CHECK(Environment::of_process().get("HOME") == "/elsewhere");
+  ::setenv("HOME", "", 1);
+  CHECK(Environment::of_process().get("HOME") == "");
+  ::unsetenv("HOME");
+  const passwd* user = ::getpwuid(::getuid());
+  CHECK(Environment::of_process().get("HOME") ==
+        (user == nullptr ? std::nullopt : std::optional<std::string>(user->pw_dir)));
+  ::setenv("HOME", before.c_str(), 1);
 }
 
 TEST_CASE("changes stay in the snapshot") {

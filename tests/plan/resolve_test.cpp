@@ -302,6 +302,22 @@ TEST_CASE("a block that the tokenizer's limit cuts is a warning") {
 
 TEST_CASE("a block beyond the position embeddings is refused, beyond a rotary model's positions it is not") {
   CHECK(contains(Case({"--block_size", "65"}).error().render(), "64 positions"));
+  const auto turned_by = [](const std::string& type) {
+    Case run({"--block_size", "65"});
+    Json config = architectures::Architecture::from_scratch(
+                      "llama",
+                      "max_position_embeddings=64,hidden_size=8,intermediate_size=8,num_hidden_layers=1,num_"
+                      "attention_heads=1,vocab_size=99")
+                      ->config_json();
+    config["rope_scaling"] = {{"rope_type", type}, {"factor", 2.0}};
+    run.model.architecture = architectures::Architecture::from_config(config, "config.json");
+    return run.error();
+  };
+  CHECK(turned_by("linear").code() == ExitCode::kDone);
+  CHECK(turned_by("yarn").code() == ExitCode::kDone);
+  CHECK(contains(turned_by("dynamic").render(), "64 positions"));
+  CHECK(contains(turned_by("dynamic").render(), "go by the length of each text"));
+  CHECK_FALSE(contains(turned_by("dynamic").render(), "resize_position_embeddings"));
   Case one({"--block_size", "48"});  // the parser refuses a 1
   one.model.tokenizer_max_length = 1;
   CHECK(contains(one.error().render(), "block_size must be 2 or more"));

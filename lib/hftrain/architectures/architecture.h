@@ -178,6 +178,8 @@ class Architecture {
   virtual int64_t max_positions() const = 0;  // 0: no limit
   // Whether each position has an embedding of its own, so that max_positions() cannot be passed.
   virtual bool learned_positions() const = 0;
+  // Whether it cannot be passed, for this or another reason.
+  virtual bool bounded_positions() const { return learned_positions(); }
   // Of decoders whose tokens see those before them: the window of each block; unset: all. Empty: no decoder.
   virtual std::vector<std::optional<int64_t>> causal_windows() const { return {}; }
   // Whether transformers had not put the class of its norms on the list of those that do not decay, which names replaced in 4.49.

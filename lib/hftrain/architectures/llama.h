@@ -38,6 +38,7 @@ class LlamaArchitecture final : public FamilyArchitecture {
   int64_t vocab_size() const override { return config_.vocab_size; }
   int64_t max_positions() const override { return config_.max_position_embeddings; }
   bool learned_positions() const override { return false; }
+  bool bounded_positions() const override { return config_.rope.bounded; }
   std::vector<std::optional<int64_t>> causal_windows() const override { return config_.sliding_window; }
   int64_t hidden_size() const override { return config_.hidden_size; }
   bool norms_were_unlisted() const override {

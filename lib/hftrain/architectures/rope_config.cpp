@@ -36,11 +36,48 @@ double divisor(const Json& rope, const char* key, const std::string& origin) {
   return value;
 }
 
+// A number that may be left out, null or 0, which all mean `otherwise`.
+double number_or(const Json& rope, const char* key, double otherwise, const std::string& origin) {
+  if (!rope.contains(key) || rope[key].is_null() || rope[key] == false) return otherwise;
+  const double value = number(rope, key, origin);
+  return value == 0 ? otherwise : value;
+}
+
 int64_t positions(const Json& rope, const char* key, const std::string& origin) {
   const double value = number(rope, key, origin);
   if (value >= 1 && value <= static_cast<double>(ConfigValues::kLargestSize))
     return static_cast<int64_t>(value);
   throw refused(origin, std::string(key) + " must be at least 1 and no more than a size can be", kTurnsBy);
+}
+
+// The temperature of attention that YaRN proposes for a factor.
+double magnitude(double factor, double scale) {
+  return factor <= 1 ? 1.0 : 0.1 * scale * std::log(factor) + 1.0;
+}
+
+void read_yarn(const Json& config, const Json& rope, const std::string& origin, RopeConfig& typed) {
+  typed.scaling = RopeScaling::kYarn;
+  typed.original_max_position = positions(rope, "original_max_position_embeddings", origin);
+  // DeepSeek's: how much longer the model's own positions are.
+  const bool longer = rope.contains("factor") && rope["factor"].is_null();
+  typed.factor = longer ? number(config, "max_position_embeddings", origin) /
+                              static_cast<double>(typed.original_max_position)
+                        : number(rope, "factor", origin);
+  typed.beta_fast = number_or(rope, "beta_fast", 32, origin);
+  typed.beta_slow = number_or(rope, "beta_slow", 1, origin);
+  for (const double beta : {typed.beta_fast, typed.beta_slow}) {
+    if (!(beta > 0))
+      throw refused(origin, "beta_fast and beta_slow must be above 0", "their logarithms are taken");
+  }
+  if (typed.theta == 1) throw refused(origin, "rope_theta must not be 1", "its logarithm is divided by");
+  if (rope.contains("truncate")) typed.truncate = rope["truncate"] == true;
+  const double scale = number_or(rope, "mscale", 0, origin),
+               of_all = number_or(rope, "mscale_all_dim", 0, origin);
+  typed.attention_factor = scale != 0 && of_all != 0
+                               ? magnitude(typed.factor, scale) / magnitude(typed.factor, of_all)
+                               : magnitude(typed.factor, 1);
+  if (rope.contains("attention_factor") && !rope["attention_factor"].is_null())
+    typed.attention_factor = number(rope, "attention_factor", origin);
 }
 
 }  // namespace
@@ -60,7 +97,7 @@ void normalise_rope(Json& config) {
   if (!rope.contains("rope_type")) rope["rope_type"] = rope.value("type", Json("default"));
   rope.erase("type");
   // The model's own key comes before the one among these, as in transformers.
-  if (rope["rope_type"] == "llama3") {
+  if (rope["rope_type"] == "llama3" || rope["rope_type"] == "yarn") {
     constexpr const char* kOriginal = "original_max_position_embeddings";
     if (is_set(kOriginal)) rope[kOriginal] = config[kOriginal];
     if (!rope.contains(kOriginal)) rope[kOriginal] = config.value("max_position_embeddings", Json(2048));
@@ -91,6 +128,11 @@ RopeConfig read_rope(const Json& config, const std::string& origin) {
   if (type == "linear") {
     typed.scaling = RopeScaling::kLinear;
     typed.factor = number(rope, "factor", origin);
+  } else if (type == "dynamic") {
+    typed.bounded = true;
+    number(rope, "factor", origin);
+  } else if (type == "yarn") {
+    read_yarn(config, rope, origin, typed);
   } else if (type == "llama3") {
     typed.scaling = RopeScaling::kBanded;
     typed.factor = number(rope, "factor", origin);
@@ -100,7 +142,7 @@ RopeConfig read_rope(const Json& config, const std::string& origin) {
     typed.original_max_position = positions(rope, "original_max_position_embeddings", origin);
   } else {
     throw refused(origin, "RoPE type " + type.dump() + " is not implemented",
-                  "the implemented types are default, linear and llama3");
+                  "the implemented types are default, linear, dynamic, yarn and llama3");
   }
   if (!(typed.factor > 0)) throw refused(origin, "the RoPE factor must be above 0", kTurnsBy);
   return typed;

@@ -1,8 +1,22 @@
 #include "hftrain/base/environment.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
+#include <array>
+
 namespace hftrain {
+namespace {
+
+std::string home_of_user() {
+  std::array<char, 16384> text;
+  passwd entry{};
+  passwd* found = nullptr;
+  const int error = ::getpwuid_r(::getuid(), &entry, text.data(), text.size(), &found);
+  return error == 0 && found != nullptr && found->pw_dir != nullptr ? found->pw_dir : "";
+}
+
+}  // namespace
 
 Environment Environment::of_process() {
   std::map<std::string, std::string> variables;
@@ -11,6 +25,7 @@ Environment Environment::of_process() {
     const size_t equals = text.find('=');
     if (equals != std::string::npos) variables[text.substr(0, equals)] = text.substr(equals + 1);
   }
+  if (const std::string home = home_of_user(); !home.empty()) variables.try_emplace("HOME", home);
   return Environment(std::move(variables));
 }
 

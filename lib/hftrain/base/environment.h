@@ -12,7 +12,8 @@ class Environment {
  public:
   Environment() = default;
   explicit Environment(std::map<std::string, std::string> variables) : variables_(std::move(variables)) {}
-  // Copies the environment of this process. Called once, in main.
+  // Copies the environment of this process. Called once, in main. HOME that is not set (cron, containers) is what the password file
+  // says, as Python's expanduser has it.
   static Environment of_process();
 
   std::optional<std::string> get(const std::string& name) const;

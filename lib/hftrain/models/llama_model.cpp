@@ -22,11 +22,18 @@ nn::RotarySetting rotary_setting(const architectures::RopeConfig& rope) {
     case architectures::RopeScaling::kBanded:
       setting.scaling = nn::RotaryScaling::kBanded;
       break;
+    case architectures::RopeScaling::kYarn:
+      setting.scaling = nn::RotaryScaling::kYarn;
+      break;
   }
   setting.factor = rope.factor;
   setting.low_freq_factor = rope.low_freq_factor;
   setting.high_freq_factor = rope.high_freq_factor;
   setting.original_max_position = rope.original_max_position;
+  setting.beta_fast = rope.beta_fast;
+  setting.beta_slow = rope.beta_slow;
+  setting.attention_factor = rope.attention_factor;
+  setting.truncate = rope.truncate;
   return setting;
 }
 

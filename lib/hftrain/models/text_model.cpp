@@ -176,7 +176,7 @@ std::span<const float> TextModel::draft(int64_t token, int64_t parent) {
 
 void require_room(const architectures::Architecture& architecture, std::span<const Prompt> prompts,
                   const generation::GenerationConfig& config) {
-  if (!architecture.learned_positions()) return;
+  if (!architecture.bounded_positions()) return;
   for (const Prompt& prompt : prompts) {
     const auto length = static_cast<int64_t>(prompt.ids.size());
     // The last token of a text is not read.
@@ -185,7 +185,7 @@ void require_room(const architectures::Architecture& architecture, std::span<con
     if (needed <= architecture.max_positions()) continue;
     throw Error(ExitCode::kData, "a text of " + std::to_string(needed) + " tokens is too long for the model")
         .where("prompt " + std::to_string(prompt.number))
-        .why("it has learned " + std::to_string(architecture.max_positions()) + " positions")
+        .why("it has " + std::to_string(architecture.max_positions()) + " positions")
         .hint("a smaller max_new_tokens or max_length, or a shorter prompt");
   }
 }

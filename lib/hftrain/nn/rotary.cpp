@@ -10,6 +10,8 @@
 #include <ATen/ops/where.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numbers>
 
 #include "hftrain/nn/ops.h"
@@ -33,6 +35,26 @@ at::Tensor banded_frequencies(const at::Tensor& base, const RotarySetting& setti
   return at::where(low, base / setting.factor, at::where(high, base, blended));
 }
 
+// Which of the frequencies, by number, turns so many times in the original length.
+double number_of_turns(const RotarySetting& setting, double turns, int64_t head_dim) {
+  const double length = static_cast<double>(setting.original_max_position);
+  return static_cast<double>(head_dim) * std::log(length / (turns * 2 * std::numbers::pi)) /
+         (2 * std::log(setting.theta));
+}
+
+// YaRN's: from one number on to another the base's pass into those that are divided by the factor.
+at::Tensor yarn_frequencies(const at::Tensor& base, const RotarySetting& setting, int64_t head_dim) {
+  double first = number_of_turns(setting, setting.beta_fast, head_dim);
+  double last = number_of_turns(setting, setting.beta_slow, head_dim);
+  if (setting.truncate) first = std::floor(first), last = std::ceil(last);
+  first = std::max(first, 0.0);
+  last = std::min(last, static_cast<double>(head_dim - 1));
+  if (first == last) last += 0.001;
+  const at::Tensor numbers = at::arange(base.size(0), at::kFloat);
+  const at::Tensor divided = ((numbers - first) / (last - first)).clamp(0, 1);
+  return base / setting.factor * divided + base * (1 - divided);
+}
+
 at::Tensor frequencies(const RotarySetting& setting, int64_t head_dim) {
   const at::Tensor exponent = at::arange(0, head_dim, 2, at::kFloat) / static_cast<double>(head_dim);
   const at::Tensor base = 1.0 / at::pow(setting.theta, exponent);
@@ -43,6 +65,8 @@ at::Tensor frequencies(const RotarySetting& setting, int64_t head_dim) {
       return base / setting.factor;
     case RotaryScaling::kBanded:
       return banded_frequencies(base, setting);
+    case RotaryScaling::kYarn:
+      return yarn_frequencies(base, setting, head_dim);
   }
   return base;
 }
@@ -56,7 +80,7 @@ at::Tensor turned(const at::Tensor& x, const at::Tensor& cosines, const at::Tens
   return at::cat({first * cos - second * sin, second * cos + first * sin}, 3);
 }
 
-// A rotation is orthogonal: its backward turns the gradient back, and nothing of x is kept.
+// A rotation is orthogonal, whatever its length: its backward turns the gradient back, and nothing of x is kept.
 struct Rotate : Function<Rotate> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& cos,
                             const at::Tensor& sin) {
@@ -76,7 +100,10 @@ struct Rotate : Function<Rotate> {
 RotaryTables make_rotary_tables(const RotarySetting& setting, int64_t head_dim, int64_t length,
                                 at::Device device) {
   const at::Tensor angles = at::outer(at::arange(length, at::kFloat), frequencies(setting, head_dim));
-  return {at::cos(angles).to(device), at::sin(angles).to(device)};
+  const auto scaled = [&](const at::Tensor& of_angles) {
+    return (setting.attention_factor == 1 ? of_angles : of_angles * setting.attention_factor).to(device);
+  };
+  return {scaled(at::cos(angles)), scaled(at::sin(angles))};
 }
 
 at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, Kernels kernels) {

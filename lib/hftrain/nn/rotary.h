@@ -7,16 +7,18 @@
 
 namespace hftrain::nn {
 
-enum class RotaryScaling { kNone, kLinear, kBanded };
+enum class RotaryScaling { kNone, kLinear, kBanded, kYarn };
 
 struct RotarySetting {
   double theta = 10000.0;
   RotaryScaling scaling = RotaryScaling::kNone;
   double factor = 1.0, low_freq_factor = 1.0, high_freq_factor = 4.0;  // the latter two of kBanded
-  int64_t original_max_position = 8192;                                // of kBanded
+  int64_t original_max_position = 8192;                                // of kBanded and kYarn
+  double beta_fast = 32.0, beta_slow = 1.0, attention_factor = 1.0;    // of kYarn
+  bool truncate = true;                                                // of kYarn
 };
 
-// cos and sin of position·frequency, each [length, head_dim/2], float32.
+// cos and sin of position·frequency, times the attention factor, each [length, head_dim/2], float32.
 struct RotaryTables {
   at::Tensor cos, sin;
   int64_t length() const { return cos.defined() ? cos.size(0) : 0; }

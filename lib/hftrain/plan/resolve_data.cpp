@@ -102,17 +102,22 @@ void check_split(const char* name, const std::optional<SplitPlan>& split, const 
   }
 }
 
+// What helps besides fewer tokens.
+std::string or_more(const architectures::Architecture& model) {
+  return model.learned_positions() ? ", or --resize_position_embeddings" : "";
+}
+
 void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
   const int64_t positions = usable_positions(input.model) + added_positions(input);
   const std::string where = input.parsed.origins.describe("block_size");
   if (block < 2)
     problems.usage("block_size must be 2 or more", where, "every token predicts the next one of its block",
                    "--block_size 1024, or a shorter one for short texts");
-  if (block > positions && input.model.architecture->learned_positions()) {
+  if (block > positions && input.model.architecture->bounded_positions()) {
     problems.usage("block_size " + std::to_string(block) + " is larger than the model's " +
                        std::to_string(positions) + " positions",
-                   where, "the model has an embedding for each position",
-                   "--block_size " + std::to_string(positions) + ", or --resize_position_embeddings");
+                   where, why_bounded(*input.model.architecture),
+                   "--block_size " + std::to_string(positions) + or_more(*input.model.architecture));
   }
 }
 
@@ -120,13 +125,13 @@ void check_block(const ResolveInput& input, int64_t block, Problems& problems) {
 void check_padded_task(const ResolveInput& input, const tasks::TaskRow& task, int64_t longest,
                        Problems& problems) {
   const int64_t positions = usable_positions(input.model) + added_positions(input);
-  if (longest > positions && input.model.architecture->learned_positions()) {
+  if (longest > positions && input.model.architecture->bounded_positions()) {
     problems.usage("samples of " + std::to_string(longest) + " tokens are longer than the model's " +
                        std::to_string(positions) + " positions",
                    input.parsed.origins.describe(std::string(task.length_flag)),
-                   "the model has an embedding for each position",
+                   why_bounded(*input.model.architecture),
                    "--" + std::string(task.length_flag) + ' ' + std::to_string(positions) +
-                       ", or --resize_position_embeddings");
+                       or_more(*input.model.architecture));
   }
   if (input.model.special_tokens && !input.model.special_tokens->pad) {
     problems.add(
@@ -139,7 +144,7 @@ void check_padded_task(const ResolveInput& input, const tasks::TaskRow& task, in
 
 // Of rows that nothing cuts.
 void check_longest(const ResolveInput& input, const tasks::TaskRow& task, Problems& problems) {
-  if (!input.model.architecture->learned_positions()) return;
+  if (!input.model.architecture->bounded_positions()) return;
   const int64_t positions = usable_positions(input.model) + added_positions(input);
   for (const auto& [split, name] : splits_of(input.data)) {
     if (!*split || (*split)->longest <= positions) continue;
@@ -149,8 +154,8 @@ void check_longest(const ResolveInput& input, const tasks::TaskRow& task, Proble
                   "a sample of " + std::to_string((*split)->longest) + " tokens is longer than the model's " +
                       std::to_string(positions) + " positions",
                   "the " + std::string(name) + " data",
-                  "the model has an embedding for each position, and " + flag + " cuts no sample to as many",
-                  flag + ' ' + std::to_string(positions) + ", or --resize_position_embeddings"});
+                  why_bounded(*input.model.architecture) + ", and " + flag + " cuts no sample to as many",
+                  flag + ' ' + std::to_string(positions) + or_more(*input.model.architecture)});
   }
 }
 
@@ -204,7 +209,7 @@ bool looks_at_lengths(const arguments::DataArguments& data) {
 std::optional<int64_t> length_room(const arguments::ParseOutcome& parsed, const ModelFacts& model) {
   const std::string flag(task_row(parsed).length_flag);
   const bool grows = parsed.arguments.model.resize_position_embeddings.value_or(false);
-  if (grows || flag.empty() || parsed.origins.is_chosen(flag) || !model.architecture->learned_positions())
+  if (grows || flag.empty() || parsed.origins.is_chosen(flag) || !model.architecture->bounded_positions())
     return std::nullopt;
   return usable_positions(model);
 }

@@ -54,11 +54,10 @@ void check_length(const ResolveInput& input, const GenerationConfig& config, con
                    "the token that the decoder begins with counts", hint + " 2 or more");
   const auto architecture = running_architecture(input);
   const int64_t positions = architecture->max_positions();
-  if (!architecture->learned_positions() || longest - 1 <= positions) return;
+  if (!architecture->bounded_positions() || longest - 1 <= positions) return;
   problems.usage("texts of " + std::to_string(longest) + " tokens are longer than the model's " +
                      std::to_string(positions) + " positions",
-                 where, "the model has an embedding for each position it reads",
-                 hint + ' ' + std::to_string(positions + 1) + " at most");
+                 where, why_bounded(*architecture), hint + ' ' + std::to_string(positions + 1) + " at most");
 }
 
 // What a config may ask for that evaluation has no use for.

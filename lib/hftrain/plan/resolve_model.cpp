@@ -234,6 +234,12 @@ void check_growth(const ResolveInput& input, const architectures::Architecture& 
 
 }  // namespace
 
+std::string why_bounded(const architectures::Architecture& model) {
+  return model.learned_positions() ? "the model has an embedding for each position"
+                                   : "beyond them the angles of RoPE type dynamic go by the length of each "
+                                     "text, which is not implemented";
+}
+
 int64_t usable_positions(const ModelFacts& model) {
   if (!model.special_tokens || !model.architecture->learned_positions())
     return model.architecture->max_positions();

@@ -122,6 +122,8 @@ void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& prob
 // The positions that samples may have: some families count them from the padding token's number on, and that is the
 // tokenizer's. Throws an Error (kData) for a tokenizer whose ids do not suit the model.
 int64_t usable_positions(const ModelFacts& model);
+// Of a model with bounded_positions().
+std::string why_bounded(const architectures::Architecture& model);
 // The architecture that runs: the model's, with the tokenizer's special ids and the labels that the data have, and with as many embeddings as the
 // tokenizer and, where they may be added, the samples' positions need.
 std::shared_ptr<const architectures::Architecture> running_architecture(const ResolveInput& input);

@@ -111,7 +111,7 @@ void Trainer::finish_training() {
   at::Tensor rest = losses_.sum().clone();
   communicator_.all_reduce(rest, comm::Reduction::kAverage);
   const double loss = (state_.logged_loss_sum + rest.item<float>()) /
-                      std::max(static_cast<double>(state_.global_step), 0.001);
+                      std::max(static_cast<double>(state_.global_step - state_.unknown_losses), 0.001);
   const double seconds = state_.train_seconds = whole_training_seconds();
   Json metrics = {{"train_runtime", reporting::python_round(seconds, 4)},
                   {"train_samples_per_second",

@@ -18,17 +18,20 @@
 namespace hftrain::trainer {
 namespace {
 
-// The sum of the losses of all updates up to the last one that was logged.
-double logged_loss(const reporting::LogHistory& history) {
-  double sum = 0;
-  int64_t before = 0;
+struct LoggedLosses {
+  double sum = 0;    // of all updates up to the last one that was logged
+  int64_t last = 0;  // that one
+};
+
+LoggedLosses logged_losses(const reporting::LogHistory& history) {
+  LoggedLosses logged;
   for (const Json& record : history.records()) {
     if (!record.contains("loss")) continue;
     const int64_t step = record.at("step").get<int64_t>();
-    sum += record.at("loss").get<double>() * static_cast<double>(step - before);
-    before = step;
+    logged.sum += record.at("loss").get<double>() * static_cast<double>(step - logged.last);
+    logged.last = step;
   }
-  return sum;
+  return logged;
 }
 
 }  // namespace
@@ -208,7 +211,9 @@ void Trainer::take_progress_of(const std::string& checkpoint) {
   state_.best_metric = saved.best_metric;
   state_.best_step = state_.best_checkpoint_step = saved.best_global_step.value_or(0);
   state_.best_checkpoint = saved.best_model_checkpoint.value_or("");
-  state_.logged_loss_sum = logged_loss(saved.log_history);
+  const LoggedLosses logged = logged_losses(saved.log_history);
+  state_.logged_loss_sum = logged.sum;
+  state_.unknown_losses = saved.global_step - logged.last;
   if (plan_.saving.restore_callbacks) restore_callbacks(saved.stateful_callbacks);
 }
 

@@ -5,10 +5,11 @@ namespace hftrain::trainer {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(DataPosition, epoch, batch, before, length_group, rows,
                                                 row_samples, begun_again)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(State, global_step, epoch, position, last_logged_step,
-                                                logged_loss_sum, total_flos, input_tokens_seen, best_metric,
-                                                best_step, best_checkpoint, best_checkpoint_step,
-                                                skipped_updates, evaluation_pending, train_seconds, grad_norm,
-                                                learning_rate, epoch_closed, order_seed, order_epoch)
+                                                logged_loss_sum, unknown_losses, total_flos,
+                                                input_tokens_seen, best_metric, best_step, best_checkpoint,
+                                                best_checkpoint_step, skipped_updates, evaluation_pending,
+                                                train_seconds, grad_norm, learning_rate, epoch_closed,
+                                                order_seed, order_epoch)
 
 DataPosition moved_to(const DataPosition& position, const DataPace& saved, const DataPace& pace) {
   if (saved.round == pace.round && (!pace.by_updates || saved.update == pace.update)) return position;

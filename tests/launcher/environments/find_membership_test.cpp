@@ -121,6 +121,10 @@ TEST_CASE("nnodes, node_rank and master_addr make one agent per machine") {
   CHECK(describe(second) == "machine 1 of 2, at 10.0.0.6 (--local_addr)");
   CHECK(describe(membership({}, two_machines())) == "machine 1 of 2");
   CHECK(membership({}, two_machines()).master_port == 29500);
+  CHECK_FALSE(membership({}, two_machines()).by_scheduler);
+  Origins of_a_pod;
+  of_a_pod.set("master_addr", "environment PET_MASTER_ADDR");
+  CHECK(membership({}, two_machines(), 0, of_a_pod).by_scheduler);
 }
 
 TEST_CASE("an address of IPv6 may stand in brackets, as torchrun has it") {
@@ -167,6 +171,7 @@ TEST_CASE("torchrun gives the rank, and its agent's store is the meeting") {
   CHECK(rank.agents == 4);
   CHECK(rank.agent == 3);
   CHECK(rank.started_by == "torchrun");
+  CHECK(rank.by_scheduler);
   CHECK(rank.meeting == Meeting::kAgentStore);
   CHECK(rank.master_host == "node0");
   CHECK(rank.master_port == 29500);

@@ -16,10 +16,10 @@ plan::RunPlan two_ranks(const std::string& of_others) {
 }
 
 // The ranks whose words are shown.
-std::vector<int> shown(const std::vector<std::string>& flags) {
+std::vector<int> shown(const std::vector<std::string>& flags, const plan::RunPlan& plan = two_ranks("info")) {
   std::vector<std::string> argv = {"--model_type", "gpt2", "--train_file", "a.txt", "--tokenizer_name", "t"};
   argv.insert(argv.end(), flags.begin(), flags.end());
-  const auto filter = shown_words(arguments::parse_arguments(argv, Environment()), two_ranks("info"));
+  const auto filter = shown_words(arguments::parse_arguments(argv, Environment()), plan);
   std::vector<int> ranks;
   for (const int rank : {0, 1}) {
     if (filter.shows(rank, launcher::Stream::kErr)) ranks.push_back(rank);
@@ -41,6 +41,12 @@ TEST_CASE("words of all ranks are shown, or of those whose stderr a flag leaves 
   CHECK(shown({"--redirects", "1"}) == Ranks{0, 1});
   CHECK(shown({"--redirects", "0:2"}) == Ranks{1});
   CHECK(shown({"--redirects", "3", "--tee", "0:2"}) == Ranks{0});
+  plan::RunPlan two_machines = two_ranks("info");
+  two_machines.ranks.ranks[1].local_rank = 0;
+  CHECK(shown({"--redirects", "0:2"}, two_machines).empty());
+  CHECK(shown({"--redirects", "1:2"}, two_machines) == Ranks{0, 1});
+  CHECK(shown({"--redirects", "3", "--tee", "0:2"}, two_machines) == Ranks{0, 1});
+  CHECK(shown({"--log_ranks", "1"}, two_machines) == Ranks{1});
 }
 
 TEST_CASE("the log of a rank has what it says of the run, from its log level on") {

@@ -3,6 +3,10 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
 
 #include "hftrain/base/file.h"
 #include "launcher/front/stopwatch.h"
@@ -63,6 +67,38 @@ TEST_CASE("attempts are counted from 0 and never reuse a folder") {
   create_directories(folder.ranks() + "/10");
   create_directories(folder.ranks() + "/notes");
   CHECK(next_attempt(folder) == 11);
+}
+
+TEST_CASE("runs that begin at once with the same folder of logs get attempts of their own") {
+  const testing::TemporaryDirectory logs;
+  const RunFolder folder = run_folder("/runs/a", logs / "logs");
+  std::mutex mutex;
+  std::set<int> reserved;
+  std::vector<std::thread> runs;
+  for (int run = 0; run < 8; ++run) {
+    runs.emplace_back([&] {
+      const int attempt = reserve_attempt(folder);
+      const std::lock_guard lock(mutex);
+      reserved.insert(attempt);
+    });
+  }
+  for (std::thread& run : runs) run.join();
+  CHECK(reserved.size() == 8);
+  CHECK(next_attempt(folder) == *reserved.rbegin() + 1);
+  write_file_atomically(logs / "file", "");
+  CHECK(reserve_attempt(run_folder("/runs/a", logs / "file")) == 0);
+}
+
+TEST_CASE("a summary of the run before is set aside when a plan is written") {
+  const testing::TemporaryDirectory output;
+  const RunFolder folder = run_folder(output.path());
+  create_directories(folder.path);
+  write_file_atomically(folder.summary(), "{}");
+  write_plan(folder, plan::RunPlan{});
+  CHECK_FALSE(path_exists(folder.summary()));
+  CHECK(read_file(folder.summary_before()) == "{}");
+  write_plan(folder, plan::RunPlan{});
+  CHECK(read_file(folder.summary_before()) == "{}");
 }
 
 TEST_CASE("the commit is read from a loose reference, from packed references, or from a detached head") {

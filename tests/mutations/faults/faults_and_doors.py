@@ -661,3 +661,24 @@ fault("a stranger whose greeting is too long is not logged",
       HUB, "if (!finishing_ && newcomer.socket.open() && newcomer.socket.overlong())", "if (finishing_ && newcomer.socket.open() && newcomer.socket.overlong())",
       tests=["launcher: more than 4 KiB without a greeting, or anything else, is logged, ends a connection and nothing more"],
       says=r"contains\(job\[0\]\.out")
+
+fault("RANK:N of --redirects is the number in the job", "launcher/front/rank_words.cpp", "  filter.count_on_machines(std::move(local_ranks));\n", "  local_ranks.clear();\n",
+      tests=["front: words of all ranks are shown, or of those whose stderr a flag leaves on the terminal"], says=r"two_machines")
+
+fault("runs that begin at once write into the same logs", "launcher/front/run_record.cpp", "!fs::create_directory(folder.ranks() + '/' + std::to_string(attempt), error) && !error", "false",
+      tests=["front: runs that begin at once with the same folder of logs get attempts of their own"], says=r"reserved.size|next_attempt")
+
+fault("the summary of the run before lies beside the plan of the next", "launcher/front/run_record.cpp", "  fs::rename(folder.summary(), folder.summary_before(), none);\n", "",
+      tests=["front: a summary of the run before is set aside when a plan is written"], says=r"summary\(\)")
+
+fault("a pod gives node 0 nine seconds", "launcher/environments/find_membership.cpp", "    membership_.by_scheduler = origins_.of(\"master_addr\").starts_with(arguments::kEnvironmentOrigin);\n", "",
+      tests=["launcher: nnodes, node_rank and master_addr make one agent per machine"], says=r"by_scheduler")
+
+fault("who evaluates is promised a save when it is stopped", "launcher/supervision/supervisor.cpp", "                        (spec_.trains\n                             ? \": stopping after", "                        (spec_.trains || !spec_.trains\n                             ? \": stopping after",
+      tests=["launcher: who stops a job that does not train is promised no save"], says=r"stopping after this batch")
+
+fault("goodput counts the last attempt alone", "launcher/front/run_record.cpp", 'phases.value("train", 0.0) + facts.inherited_seconds', 'phases.value("train", 0.0)',
+      tests=["front: the summary joins the phases of the front program and of rank 0, and lists every rank"], says=r"0.75")
+
+fault("an empty path is a path", "apps/hftrain/command_options.cpp", "std::ranges::count(words, std::string()) == 0) return;", "!words.empty()) return;",
+      tests=["apps: an empty path is refused by the small commands"], says=r"FAILED")

@@ -107,7 +107,7 @@ fault("what a rank says of the run is not in its log",
       says=r"in the log of rank 0")
 
 fault("--redirects leaves what a rank says of the run on the terminal",
-      "launcher/front/rank_words.cpp", "asked.redirects);\n  if (asked", "\"0\");\n  if (asked",
+      "launcher/front/rank_words.cpp", "filter(log_ranks, asked.tee, asked.redirects);", 'filter(log_ranks, asked.tee, "0");',
       tests=["front: words of all ranks are shown, or of those whose stderr a flag leaves on the terminal"],
       says=r'"--redirects", "3"')
 

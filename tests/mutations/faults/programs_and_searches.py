@@ -60,7 +60,7 @@ fault("a plug-in of a file is replaced by that of the command line without a wor
 fault("an answer that begins a conversation is refused where a template has no marks",
       "lib/hftrain/chat/answers.cpp", "opening.empty() ? std::string::npos : before_words.rfind(opening)", "before_words.empty() ? before_words.rfind(opening) : std::string::npos",
       tests=["tasks: instruction data: a template without marks counts what it writes behind its opening of an answer"],
-      says=r"does not stand before one that begins")
+      says=r"does not mark what the assistant says")
 
 fault("what was remarked of rows is told by the run alone that prepares them",
       "lib/hftrain/data/token_cache.cpp", 'if (record.contains("remarks"))', 'if (record.contains("remark"))',
