@@ -35,13 +35,13 @@ class Joiner {
     find_endpoints();
     // An exchange may have waited for agent 0 already; the way to it is tried as long from then on.
     deadline_ = monotonic_seconds() + seconds;
-    bool told = false;
+    double next_notice = begin + kConnectSeconds;
     while (true) {
       if (std::optional<Joined> joined = try_all()) return std::move(*joined);
       const double left = deadline_ - monotonic_seconds();
       if (left <= 0) throw unreachable(monotonic_seconds() - begin);
-      if (!told && monotonic_seconds() - begin > kConnectSeconds) {
-        told = true;
+      if (monotonic_seconds() > next_notice) {
+        next_notice = monotonic_seconds() + spec_.notice_seconds;
         notice_(self_.name + " cannot reach node 0 yet (" + why_ + "); trying for " + format_duration(left) +
                 " more");
       }
@@ -51,7 +51,8 @@ class Joiner {
 
  private:
   double patience() const {
-    return patience_of(spec_, spec_.membership.by_scheduler
+    // Where agent 0 tells its places by an exchange it listens at them already.
+    return patience_of(spec_, spec_.membership.by_scheduler && spec_.exchange == nullptr
                                   ? std::min(kGatherSeconds, spec_.collective_timeout_seconds)
                                   : kJoinSeconds);
   }

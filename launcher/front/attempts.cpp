@@ -52,7 +52,7 @@ double trained_seconds(const std::string& checkpoint) {
   const std::string path = checkpoint + "/hftrain_state.json";
   const std::optional<Json> state =
       !checkpoint.empty() && path_exists(path) ? try_parse_json(read_file(path)) : std::nullopt;
-  const Json seconds = state ? state->value(Json::json_pointer("/state/train_seconds"), Json()) : Json();
+  const Json seconds = state ? state->value(Json::json_pointer("/state/update_seconds"), Json()) : Json();
   return seconds.is_number() ? seconds.get<double>() : 0;
 }
 

@@ -171,7 +171,7 @@ data::PreparedData estimated(const data::PrepareRequest& request) {
     if (auto prepared = data::find_prepared(request)) return with_stream(std::move(*prepared));
   }
   data::PreparedData guessed = data::estimate_prepared(request, loader_for(request));
-  guessed.training_key = data::training_key(request);
+  if (!request.overwrite_cache) guessed.training_key = data::training_key(request);
   return with_stream(std::move(guessed));
 }
 

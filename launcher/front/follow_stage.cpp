@@ -288,7 +288,9 @@ class FollowStage {
     follower_->run_in_background([&](const std::atomic<bool>&) {
       if (own_place) write_arguments(run_folder(inputs_.output_dir), inputs_, context_, plan_.ranks.backend);
       check_model_folder(plan_);
-      if (own_place) write_file_atomically(plan_path_, dump_json(own) + '\n');
+      if (!own_place) return;
+      set_summary_aside(run_folder(plan_.output_dir));
+      write_file_atomically(plan_path_, dump_json(own) + '\n');
     });
   }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <string>
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/secrets.h"
+#include "hftrain/base/text.h"
 #include "hftrain/hub/push.h"
 #include "hftrain/hub/repository.h"
 #include "hftrain/plan/hub_cache.h"
@@ -47,9 +47,11 @@ GivenToken given_token(const arguments::HubArguments& hub) {
 }
 
 // A variable that the configuration exports is this process's alone: `hf` does not see it.
-std::string exported_token(const std::map<std::string, std::string>& exported) {
-  for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}) {
-    if (exported.contains(name)) return std::string("env: ") + name;
+std::string exported_token(const Inputs& inputs) {
+  // The first of them counts.
+  for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HOME"}) {
+    if (trim(inputs.environment.get_or(name, "")).empty()) continue;
+    return inputs.parsed.exported_environment.contains(name) ? std::string("env: ") + name : "";
   }
   return "";
 }
@@ -75,7 +77,7 @@ std::optional<HubTarget> hub_target(const Inputs& inputs, bool pushes_here) {
   if (!pushes_here) return target;
   const GivenToken given = given_token(hub);
   target.access = hub::read_access(inputs.environment, given.token, hub.use_auth_token);
-  target.token_flag = given.token ? given.flag : exported_token(inputs.parsed.exported_environment);
+  target.token_flag = given.token ? given.flag : exported_token(inputs);
   if (!target.access.token.empty() || target.access.offline) return target;
   throw Error(ExitCode::kUsage, "there is no access token to push with")
       .where("--push_to_hub")

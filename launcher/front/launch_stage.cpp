@@ -242,10 +242,13 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   if (end) {
     const bool of_slurm = end == end_of_time(inputs.environment);
     console.line((of_slurm ? "SLURM_JOB_END_TIME: " : "--max_time: ") +
-                 format_duration(std::max(0.0, *end - unix_seconds())) +
-                 " are left; the run stops and saves before they are over");
+                 format_duration(std::max(0.0, *end - unix_seconds())) + " are left; the run stops" +
+                 (plan.do_train ? " and saves" : "") + " before they are over");
   }
-  Attempts attempts(inputs.parsed.arguments.launch.max_restarts, plan.saving.resume_from);
+  std::optional<Attempts> counted;  // it reads the checkpoint that the run begins with
+  others.run_in_background(
+      [&] { counted.emplace(inputs.parsed.arguments.launch.max_restarts, plan.saving.resume_from); });
+  Attempts& attempts = *counted;
   AttemptOutcome outcome;
   std::string last_word;  // for the terminals of the others, where it is not the failure's
   std::optional<HubPusher> pusher;

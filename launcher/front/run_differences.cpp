@@ -23,6 +23,13 @@ std::optional<Json> readable(const std::string& path) {
   return json && json->is_object() ? json : std::nullopt;
 }
 
+// A list of labels may be long. What is not ASCII is escaped: a text is cut anywhere.
+std::string shown(const Json& value) {
+  constexpr size_t kLongest = 60;
+  const std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "…";
+}
+
 std::string there_and_here(const std::string& there, const std::string& here) {
   return there + " there, " + here + " here";
 }
@@ -35,7 +42,7 @@ std::string model_words(const std::string& folder, const Json& present) {
   for (const auto& [key, value] : present.items()) {
     const Json other = saved->value(key, Json());
     if (key != "transformers_version" && key != "_name_or_path" && other != value)
-      words.push_back(key + ' ' + there_and_here(printable(other.dump()), printable(value.dump())));
+      words.push_back(key + ' ' + there_and_here(shown(other), shown(value)));
   }
   if (words.size() > kMostKeys) {
     const size_t more = words.size() - kMostKeys;
@@ -66,7 +73,9 @@ std::string data_words(const Inputs& inputs, const Json& saved, const plan::RunP
   const Origin there = origin_of(record.value_or(Json::object()));
   const Origin here = origin_of(data::made_from(request, data::splits_of(request)));
   if (there.files.empty() || here.files.empty()) return "";
-  if (there.files != here.files) return there_and_here(there.files, here.files);
+  // Of files with one content the first that was prepared is told.
+  if (there.files != here.files)
+    return there_and_here(there.files, here.files) + ", or prepared by other flags";
   if (there.tokenizer != here.tokenizer)
     return "tokenizer " + there_and_here(there.tokenizer, here.tokenizer);
   return here.files + " there and here, with other content, or prepared by other flags";

@@ -109,10 +109,13 @@ int reserve_attempt(const RunFolder& folder) {
   return attempt;
 }
 
-void write_plan(const RunFolder& folder, const plan::RunPlan& plan) {
-  // Beside this plan the summary of a run before would be taken for this run's, until it ends, and for good where it is killed.
+void set_summary_aside(const RunFolder& folder) {
   std::error_code none;
   fs::rename(folder.summary(), folder.summary_before(), none);
+}
+
+void write_plan(const RunFolder& folder, const plan::RunPlan& plan) {
+  set_summary_aside(folder);
   write_file_atomically(folder.plan(), dump_json(plan::to_json_value(plan)) + '\n');
 }
 

@@ -33,7 +33,9 @@ int next_attempt(const RunFolder& folder);
 // logs will say so.
 int reserve_attempt(const RunFolder& folder);
 
-void write_plan(const RunFolder& folder, const plan::RunPlan& plan);
+// Beside a new plan the summary of a run before would be taken for the new run's, until it ends, and for good where it is killed.
+void set_summary_aside(const RunFolder& folder);
+void write_plan(const RunFolder& folder, const plan::RunPlan& plan);  // sets it aside
 // Every argument with its origin, the command line, the git commit of the working directory, and the versions
 // of hftrain and of what the workers beside `program` use with this back end.
 void write_arguments(const RunFolder& folder, const Inputs& inputs, const CommandContext& context,

@@ -1,6 +1,9 @@
 #include "launcher/front/saved_run.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "hftrain/base/file.h"
@@ -28,9 +31,26 @@ std::optional<bool> saved_types(const Json& state, const std::string& checkpoint
   });
 }
 
+// The plan of an evaluation alone, which takes the place of the training's, names no optimizer that has trained.
+Json of_optimizer(const Json& state, const std::string& checkpoint, const char* key, const char* place) {
+  if (state.contains(key)) return state[key];
+  return planned(checkpoint, "/do_train") == true ? planned(checkpoint, place) : Json();
+}
+
 std::string saved_optimizer(const Json& state, const std::string& checkpoint) {
-  const Json name = state.contains("optimizer") ? state["optimizer"] : planned(checkpoint, "/optimizer/name");
+  const Json name = of_optimizer(state, checkpoint, "optimizer", "/optimizer/name");
   return name.is_string() ? name.get<std::string>() : "";
+}
+
+std::optional<std::map<std::string, std::string>> saved_options(const Json& state,
+                                                                const std::string& checkpoint) {
+  const Json options = of_optimizer(state, checkpoint, "optimizer_options", "/optimizer/options");
+  if (!options.is_object()) return std::nullopt;
+  std::map<std::string, std::string> texts;
+  for (const auto& [name, value] : options.items()) {
+    if (value.is_string()) texts[name] = value.get<std::string>();
+  }
+  return texts;
 }
 
 // Ranks and batch of a checkpoint of ours; of one of the Trainer's, and of a model alone (--save_only_model), what their files tell.
@@ -42,6 +62,7 @@ plan::SavedRun saved_size(const std::string& checkpoint) {
   return {.world_size = state.at("world_size").get<int>(),
           .global_train = state["global_batch"].get<int64_t>(),
           .optimizer = saved_optimizer(state, checkpoint),
+          .optimizer_options = saved_options(state, checkpoint),
           .schedule = state.at("schedule").at("name").get<std::string>(),
           .token_types = saved_types(state, checkpoint)};
 }

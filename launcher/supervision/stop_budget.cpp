@@ -8,7 +8,7 @@ namespace hftrain::launcher {
 
 using Kind = plan::WorkerEvent::Kind;
 
-StopBudget::StopBudget(double begin, std::optional<double> end) : end_(end) {
+StopBudget::StopBudget(double begin, std::optional<double> end, bool trains) : end_(end), trains_(trains) {
   if (!end) return;
   const double time = std::max(0.0, *end - begin);
   margin_ = std::min(kMarginSeconds, time / 20);
@@ -29,11 +29,12 @@ void StopBudget::heard(const plan::WorkerEvent& event, double now) {
 }
 
 double StopBudget::kept_back_seconds() const {
+  if (!trains_) return margin_;
   return margin_ + 2 * longest_save_.value_or(unknown_save_ / 2) + 2 * longest_update_;
 }
 
 double StopBudget::stop_at() const {
-  return end_ && updated_ ? *end_ - kept_back_seconds() : kNever;
+  return end_ && (updated_ || !trains_) ? *end_ - kept_back_seconds() : kNever;
 }
 
 }  // namespace hftrain::launcher

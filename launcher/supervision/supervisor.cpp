@@ -35,7 +35,7 @@ Supervisor::Supervisor(JobSpec spec, WorkerObserver& observer)
                  ? nullptr
                  : std::make_unique<JobWorkerSet>(own_workers_, *spec_.hub, spec_.others.value())),
       group_(joint_ ? static_cast<WorkerSet&>(*joint_) : own_workers_),
-      stop_budget_(monotonic_seconds(), on_own_clock(spec_.limits.end_time)) {}
+      stop_budget_(monotonic_seconds(), on_own_clock(spec_.limits.end_time), spec_.trains) {}
 
 JobResult Supervisor::run() {
   router_ = std::make_unique<OutputRouter>(
@@ -198,7 +198,8 @@ void Supervisor::tell_what_is_awaited(double now) {
   }
   const char* awaited = nullptr;
   if (phase_ == Phase::kStarting) awaited = " to load the model and get ready";
-  if (phase_ == Phase::kStopping) awaited = " to finish the update and save";
+  if (phase_ == Phase::kStopping)
+    awaited = spec_.trains ? " to finish the update and save" : " to finish the batch";
   if (phase_ == Phase::kKilling) awaited = " to disappear; the kernel has not let go of it";
   if (awaited == nullptr || ranks.empty()) return;
   observer_.on_notice("still waiting for " + rank_list(ranks) + awaited + " (" +

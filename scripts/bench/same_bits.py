@@ -25,7 +25,7 @@ ADDED = set()  # --added
 # What a build says that does not know a flag of --flags yet.
 UNKNOWN_FLAG = re.compile(r"^note: \S+ has no effect here\n(  .*\n)*", re.MULTILINE)
 # Files that say how a run was asked for, by which program, and when.
-ABOUT_THE_RUN = {"arguments.yaml", "plan.json", "summary.json", "lock", "manifest.json"}
+ABOUT_THE_RUN = {"arguments.yaml", "plan.json", "summary.json", "summary.before.json", "lock", "manifest.json"}
 
 FAMILIES = {
     "gpt2": "n_layer=2,n_head=2,n_embd=32,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0",

@@ -2,10 +2,10 @@
 import math
 import os
 
+from figure_steps import BARS
 from runs import working_values
 from trial import apart
 
-BARS = {"cuda": 1e-4, "cpu": 0.0}  # of losses beside the CPU's, as for the families
 NARROW = 2e-2  # of losses in bfloat16, by other products
 
 
@@ -20,8 +20,8 @@ def optimizers(trial, options):
 
 def compared(trial, place, flags, bar):
     """Whether the same one update was skipped on both, and all losses are within `bar`; the figure."""
-    losses, norms, _ = trial.data().with_a_gap(place, not trial.on_gpu, *flags)
-    beside, norms_beside, _ = trial.data().with_a_gap(place + "-cpu", True, *flags)
+    losses, norms = trial.data().with_a_gap(place, not trial.on_gpu, *flags)
+    beside, norms_beside = trial.data().with_a_gap(place + "-cpu", True, *flags)
     skipped, expected = ([step for step, norm in found.items() if not math.isfinite(norm)] for found in (norms, norms_beside))
     difference = apart(losses, beside)
     good = difference <= bar and skipped == expected and len(skipped) == 1

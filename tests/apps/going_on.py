@@ -68,6 +68,22 @@ def who_goes_back_is_told_what_stays_ahead(fixture, folder):
         expect("a save of the same step" not in said, "nothing lies ahead there", said)
 
 
+def another_optimizer_is_refused_and_other_options_are_told(fixture, folder):
+    output = os.path.join(folder, "out")
+    flags = lambda *more: fixture.flags(output, "--save_steps", 1, *more, ranks=1)
+    fixture.call(*flags("--optim", "sgd", "--max_steps", 1))
+    for command in ("plan", "train"):
+        refused = fixture.call(command, *flags("--optim", "lion", "--max_steps", 2), expect=2).stderr
+        expect('the saved optimizer is "sgd", this run\'s is "lion_32bit"' in refused and "rank 0" not in refused, "before ranks are started", refused)
+    # Its plan takes the place of the training's.
+    fixture.call(*[word for word in flags("--validation_file", fixture.text, "--max_eval_samples", 2, "--do_eval") if word != "--do_train"])
+    lacking = fixture.call(*flags("--optim", "sgd", "--optim_args", "momentum=0.5", "--max_steps", 2), expect=4).stderr
+    expect("other options of sgd: momentum=0.5 instead of none" in lacking and "the checkpoint holds no state of an optimizer" in lacking, "what it lacks", lacking)
+    said = fixture.call(*flags("--optim", "sgd", "--max_steps", 2)).stderr
+    expect("the optimizer" not in said and "other options" not in said, "the same one", said)
+
+
 if __name__ == "__main__":
     run_scenarios([early_stopping_counts_on_where_a_rank_was_lost, larger_batches_that_end_a_run_early_are_told,
-                   another_schedule_takes_the_step_and_the_rate_where_both_go_by_steps, who_goes_back_is_told_what_stays_ahead], sys.argv[1:], Fixture)
+                   another_schedule_takes_the_step_and_the_rate_where_both_go_by_steps, who_goes_back_is_told_what_stays_ahead,
+                   another_optimizer_is_refused_and_other_options_are_told], sys.argv[1:], Fixture)

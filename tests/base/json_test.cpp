@@ -17,6 +17,7 @@ TEST_CASE("torn JSON is an error with file, line and column") {
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kData);
     CHECK(error.diagnostics().front().where == "x.json:3:3");
+    CHECK(error.diagnostics().front().why.starts_with("parse error at line 3"));
   }
 }
 

@@ -148,7 +148,28 @@ TEST_CASE("a run that goes on with another optimizer is refused, or told where i
   CHECK(contains(outcome("lion_32bit", {}), "this run's is \"adamw_torch_fused\""));
   CHECK(contains(outcome("own", {}), "the program that the checkpoint is from, or"));
   CHECK(outcome("", {"--optim", "sgd"}).empty());  // nobody knows
+  CHECK(outcome("sgd", {"--optim", "sgd", "--optim_args", "momentum=0.5"}).empty());
   CHECK(outcome("sgd", {"--optim", "sgd", "--do_eval", "--do_train", "false"}).empty());
+}
+
+TEST_CASE("a run that goes on with other options of its optimizer is told what may be left behind") {
+  const auto warned = [](std::map<std::string, std::string> before, std::vector<std::string> more) {
+    more.insert(more.begin(), {"--optim", "sgd"});
+    const Case run(std::move(more));
+    ResolveInput input = run.input();
+    input.saved = SavedRun{.optimizer = "sgd", .optimizer_options = std::move(before)};
+    std::string text;
+    for (const Diagnostic& note : plan_notes(input, resolve(input))) {
+      if (contains(note.render(), "other options")) text += note.render();
+    }
+    return text;
+  };
+  CHECK(warned({}, {}).empty());
+  CHECK(warned({{"momentum", "0.5"}}, {"--optim_args", "momentum=0.5"}).empty());
+  const std::string less = warned({{"momentum", "0.5"}}, {});
+  CHECK(contains(less, "goes on with other options of sgd: none instead of momentum=0.5"));
+  CHECK(contains(less, "--optim_args momentum=0.5 where the run is to be the same"));
+  CHECK(contains(warned({}, {"--optim_args", "momentum=0.5"}), "momentum=0.5 instead of none"));
 }
 
 TEST_CASE("a task that leaves types of tokens out says nothing of them to a run that goes on") {

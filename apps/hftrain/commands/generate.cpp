@@ -86,8 +86,8 @@ int64_t longest_answer(const WritingModel& model, size_t asked) {
   constexpr int64_t kAnswerTokens = 1024;
   const int64_t left = model.config.positions - static_cast<int64_t>(asked);
   if (left > 0) return std::min(kAnswerTokens, left);
-  // Of a model that has learned its positions the text itself is too long, which is told.
-  return model.architecture->learned_positions() ? 1 : kAnswerTokens;
+  // Where the positions are all that there are the text itself is too long, which is told.
+  return model.architecture->bounded_positions() ? 1 : kAnswerTokens;
 }
 
 void write_batch(const Session& session, std::span<WrittenPrompt> batch) {

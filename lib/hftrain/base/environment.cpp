@@ -25,7 +25,9 @@ Environment Environment::of_process() {
     const size_t equals = text.find('=');
     if (equals != std::string::npos) variables[text.substr(0, equals)] = text.substr(equals + 1);
   }
-  if (const std::string home = home_of_user(); !home.empty()) variables.try_emplace("HOME", home);
+  if (!variables.contains("HOME")) {
+    if (const std::string home = home_of_user(); !home.empty()) variables["HOME"] = home;
+  }
   return Environment(std::move(variables));
 }
 

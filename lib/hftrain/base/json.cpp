@@ -6,6 +6,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/json_words.h"
 
 template class nlohmann::basic_json<>;
 
@@ -104,12 +105,6 @@ std::optional<Json> parse_with_marks(std::string_view text, bool ignore_comments
   return json;
 }
 
-// The parser's own words, which quote the token that it did not like.
-std::string short_reason(const std::string& words) {
-  constexpr size_t kLongestReason = 300;
-  return words.size() <= kLongestReason ? words : words.substr(0, kLongestReason) + "…";
-}
-
 constexpr const char* kCorrectIt =
     "correct it there; a file that nobody has edited is damaged: copy it again from where it came from";
 
@@ -166,12 +161,12 @@ Json parse_json(std::string_view text, const std::string& origin, int error_code
     if (std::optional<Json> json = parse_with_marks(text, /*ignore_comments=*/true)) return std::move(*json);
     throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
         .where(place(text, error.byte, origin))
-        .why(short_reason(error.what()))
+        .why(words_of(error))
         .hint(kCorrectIt);
   } catch (const Json::out_of_range& error) {  // a number that no double holds: the parser does not say where
     throw Error(static_cast<ExitCode>(error_code), "not valid JSON")
         .where(origin)
-        .why(short_reason(error.what()))
+        .why(words_of(error))
         .hint(kCorrectIt);
   }
 }

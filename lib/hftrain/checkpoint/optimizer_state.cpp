@@ -1,6 +1,7 @@
 #include "hftrain/checkpoint/optimizer_state.h"
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
 #include "hftrain/checkpoint/state_parts.h"
 #include "hftrain/storage/sharded_state.h"
 
@@ -36,6 +37,11 @@ void load_optimizer(parallel::Strategy& strategy, const std::string& checkpoint,
   strategy.visit_optimizer_state([&](const StatePart&) { any = true; }, Access::kLayout);
   if (!any) return;
   const std::string folder = checkpoint + '/' + kFolder;
+  if (!path_exists(folder))
+    throw Error(ExitCode::kData, "the checkpoint holds no state of an optimizer")
+        .where(checkpoint)
+        .why("that of its run keeps nothing of the gradients, and this run's does")
+        .hint("go on with --optim and --optim_args of the checkpoint");
   const storage::ShardedState saved(folder);
   strategy.visit_optimizer_state(
       [&](const StatePart& part) {

@@ -22,7 +22,7 @@ std::string cache_folder(const Environment& environment);
 // before.
 std::optional<PreparedData> find_prepared(const PrepareRequest& request);
 
-// PreparedData::training_key of what prepare() would make. As fast.
+// PreparedData::training_key of what prepare() would make. Files that were not hashed before are read.
 std::string training_key(const PrepareRequest& request);
 
 // Finds or makes the samples; `load_tokenizer` is called once and only when there is text to tokenise.

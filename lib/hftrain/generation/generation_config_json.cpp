@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/json_words.h"
 #include "hftrain/generation/generation_config.h"
 #include "hftrain/generation/settings.h"
 
@@ -285,7 +286,7 @@ void take_json(GenerationConfig& config, const Json& json, int64_t vocabulary, c
       if (!samples && found->is_number() && std::ranges::count(kOfSampling, key.setting.name) > 0) continue;
       refuse(what, mistake.why, "correct it, or leave it out for the default");
     } catch (const Json::exception& error) {
-      refuse(what, error.what(), "correct it, or leave it out for the default");
+      refuse(what, words_of(error), "correct it, or leave it out for the default");
     }
   }
   for (const std::string_view key : kNotHere) {

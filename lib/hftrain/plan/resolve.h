@@ -56,9 +56,10 @@ struct SavedRun {
   // What the file lacks is not there.
   std::map<std::string, int64_t> settings = {};
   std::string transformers_version = {};  // of its config.json; empty: not named
-  std::string optimizer =
-      {};                     // its name in --optim, "own" of one that a program brought; empty: nobody knows
-  std::string schedule = {};  // the same of --lr_scheduler_type
+  std::string optimizer = {};             // in --optim; "own": a program brought it; empty: nobody knows
+  std::optional<std::map<std::string, std::string>> optimizer_options =
+      {};                                // --optim_args; unset: nobody knows
+  std::string schedule = {};             // the same of --lr_scheduler_type
   std::optional<bool> token_types = {};  // whether its batches had them; unset: nobody knows
 };
 

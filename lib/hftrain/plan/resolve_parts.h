@@ -40,7 +40,7 @@ void note_binding(const ResolveInput& input, const RanksPlan& plan, std::vector<
 // resume_notes.cpp
 // What is different about a run that goes on from a checkpoint.
 void note_resume(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
-// A schedule that cannot go on from that of the checkpoint; after resolve_schedule.
+// An optimizer, and a schedule, that cannot go on from that of the checkpoint; the latter after resolve_schedule.
 void check_resumed_optimizer(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 void check_resumed_schedule(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 

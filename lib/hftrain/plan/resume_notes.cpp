@@ -112,8 +112,27 @@ bool has_other_optimizer(const ResolveInput& input, const RunPlan& plan) {
          rule_of(input.saved->optimizer) != rule_of(plan.optimizer.name);
 }
 
+std::string told(const std::map<std::string, std::string>& options) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : options) words.push_back(name + '=' + value);
+  return words.empty() ? "none" : join(words, ",");
+}
+
+// Of the same optimizer: some of them say what it keeps.
+void note_options(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  if (!goes_by_flags(input, plan) || input.saved->optimizer.empty()) return;
+  const auto& before = input.saved->optimizer_options;
+  if (!before || *before == plan.optimizer.options) return;
+  notes.push_back(
+      warning("the run goes on with other options of " + plan.optimizer.name + ": " +
+                  told(plan.optimizer.options) + " instead of " + told(*before),
+              "what the checkpoint keeps and these have no use for, as a momentum, is left behind",
+              (before->empty() ? "no --optim_args" : "--optim_args " + told(*before)) +
+                  " where the run is to be the same"));
+}
+
 void note_optimizer(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
-  if (!has_other_optimizer(input, plan)) return;
+  if (!has_other_optimizer(input, plan)) return note_options(input, plan, notes);
   notes.push_back(warning(
       "the run goes on with the optimizer " + plan.optimizer.name + " instead of " + input.saved->optimizer,
       "it takes the moments of the gradients from the checkpoint",

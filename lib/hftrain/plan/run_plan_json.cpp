@@ -1,6 +1,7 @@
 // The RunPlan as JSON, one line per struct: a member that is added to run_plan.h is added to its line here.
 #include "hftrain/base/error.h"
 #include "hftrain/base/hash.h"
+#include "hftrain/base/json_words.h"
 #include "hftrain/plan/identity.h"
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/tasks/task_table.h"
@@ -143,7 +144,7 @@ RunPlan run_plan_from_json(const Json& value, const std::string& origin) {
         .where(origin)
         .why("this program reads schema " + std::to_string(kRunPlanSchema));
   } catch (const Json::exception& error) {
-    throw Error(ExitCode::kInternal, "not a run plan").where(origin).why(error.what());
+    throw Error(ExitCode::kInternal, "not a run plan").where(origin).why(words_of(error));
   }
 }
 

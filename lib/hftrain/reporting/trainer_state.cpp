@@ -6,6 +6,7 @@
 #include <string>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/json_words.h"
 #include "hftrain/reporting/python_text.h"
 
 namespace hftrain::reporting {
@@ -75,7 +76,7 @@ TrainerState parse_trainer_state(const std::string& text, const std::string& ori
     if (value.contains("log_history")) state.log_history = LogHistory(value["log_history"]);
     return state;
   } catch (const Json::exception& error) {
-    throw no_trainer_state(origin, error.what());
+    throw no_trainer_state(origin, words_of(error));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/json_words.h"
 #include "hftrain/base/text.h"
 #include "hftrain/search/sampler.h"
 
@@ -90,7 +91,7 @@ Trial read_trial(const Json& written, int number, const std::vector<Parameter>& 
     if (written.at("metric").is_number()) trial.metric = written.at("metric").get<double>();
     if (written.contains("exit_code")) trial.exit_code = written.at("exit_code").get<int>();
   } catch (const Json::exception& error) {
-    throw damaged(path, error.what());
+    throw damaged(path, words_of(error));
   }
   if (trial.number != number || !trial.parameters.is_object())
     throw damaged(path, "a trial is out of its place");

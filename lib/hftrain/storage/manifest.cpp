@@ -13,6 +13,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
+#include "hftrain/base/json_words.h"
 
 namespace hftrain::storage {
 namespace {
@@ -170,7 +171,7 @@ Manifest parse_manifest(const std::string& text, const std::string& origin) {
     }
     return manifest;
   } catch (const Json::exception& error) {
-    throw bad_manifest(origin, error.what());
+    throw bad_manifest(origin, words_of(error));
   }
 }
 

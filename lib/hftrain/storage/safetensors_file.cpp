@@ -8,6 +8,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/json_words.h"
 #include "hftrain/storage/tensor_size.h"
 
 namespace hftrain::storage {
@@ -43,7 +44,7 @@ Json parse_header(std::string_view text, const std::string& path) {
   try {
     return Json::parse(text.begin(), text.end(), check);
   } catch (const Json::exception& error) {
-    throw bad_file(path, std::string("its header is not valid JSON: ") + error.what());
+    throw bad_file(path, std::string("its header is not valid JSON: ") + words_of(error));
   }
 }
 

@@ -25,6 +25,7 @@ Json Trainer::training_state() const {
   return {{"format", 1},
           {"state", to_json_value(state_)},
           {"optimizer", makers_.optimizer.empty() ? plan_.optimizer.name : "own"},
+          {"optimizer_options", plan_.optimizer.options},
           {"schedule", schedule_->state()},
           {"scaler", scaler_.state()},
           {"callbacks", std::move(callbacks)},
@@ -48,6 +49,7 @@ DataPace Trainer::data_pace() const {
 
 checkpoint::CheckpointContents Trainer::checkpoint_contents() {
   state_.train_seconds = whole_training_seconds();
+  state_.update_seconds = update_seconds_before_ + training_seconds();
   // The best may be that of the save before: the end of an epoch is evaluated behind the save of its last update.
   const bool evaluated_behind =
       state_.best_step == last_saved_step_ && state_.best_step != state_.best_checkpoint_step;

@@ -8,8 +8,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(State, global_step, epoch, posit
                                                 logged_loss_sum, unknown_losses, total_flos,
                                                 input_tokens_seen, best_metric, best_step, best_checkpoint,
                                                 best_checkpoint_step, skipped_updates, evaluation_pending,
-                                                train_seconds, grad_norm, learning_rate, epoch_closed,
-                                                order_seed, order_epoch)
+                                                train_seconds, update_seconds, grad_norm, learning_rate,
+                                                epoch_closed, order_seed, order_epoch)
 
 DataPosition moved_to(const DataPosition& position, const DataPace& saved, const DataPace& pace) {
   if (saved.round == pace.round && (!pace.by_updates || saved.update == pace.update)) return position;

@@ -59,6 +59,7 @@ struct State {
   int64_t skipped_updates = 0;      // non-finite gradients
   bool evaluation_pending = false;  // a stop came before the evaluation due at this step was through
   double train_seconds = 0;         // spent training, over all attempts
+  double update_seconds = 0;        // the same without evaluations and saves
   double grad_norm = 0;             // of the last update, for a record that comes after a resume
   double learning_rate = 0;         // that it used
   bool epoch_closed = false;        // what happens at the end of an epoch was done at this step

@@ -246,9 +246,9 @@ class Trainer {
     State state;               // as saved
   };
   SaveTimes save_;
-  int64_t start_step_ = 0;           // where this attempt began
-  double train_seconds_before_ = 0;  // of earlier attempts
-  double train_begin_ = 0;           // monotonic
+  int64_t start_step_ = 0;                                       // where this attempt began
+  double train_seconds_before_ = 0, update_seconds_before_ = 0;  // of earlier attempts
+  double train_begin_ = 0;                                       // monotonic
   int64_t peak_host_bytes_loading_ = 0;
   double preparation_seconds_ = 0;  // of the loaded model
 };

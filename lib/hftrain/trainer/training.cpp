@@ -28,6 +28,7 @@ void Trainer::train() {
   events_.set_phase(WorkPhase::kTraining);
   train_begin_ = monotonic_seconds();
   train_seconds_before_ = state_.train_seconds;
+  update_seconds_before_ = state_.update_seconds;
   if (plan_.rehearse) rehearse();
   train_begin_ = monotonic_seconds();
   memory_.begin();

@@ -28,7 +28,7 @@ std::string checkpoint_of(const std::string& output_dir, int64_t step, double se
   storage::PosixFileSystem files;
   storage::CheckpointTransaction transaction(files, output_dir, step);
   storage::StagedFiles staged(files, transaction.directory());
-  staged.put("hftrain_state.json", dump_json({{"state", {{"train_seconds", seconds}}}}));
+  staged.put("hftrain_state.json", dump_json({{"state", {{"update_seconds", seconds}}}}));
   staged.sync_names();
   storage::Manifest manifest;
   manifest.files = staged.records();

@@ -35,5 +35,30 @@ TEST_CASE("whether a run had types of tokens its checkpoint says, and of one of 
   CHECK_FALSE(saved_run(""));
 }
 
+TEST_CASE("an optimizer is the checkpoint's own, and of one of before that of the plan of its training") {
+  const TemporaryDirectory run;
+  const std::string checkpoint = run / "checkpoint-2";
+  const auto found = [&](const Json& more, const Json& plan) {
+    Json state = {{"global_batch", 8}, {"world_size", 1}, {"schedule", {{"name", "linear"}}}};
+    state.update(more);
+    write_file_atomically(checkpoint + "/trainer_state.json", "{}");
+    write_file_atomically(checkpoint + "/hftrain_state.json", state.dump());
+    write_file_atomically(run / "hftrain/plan.json", plan.dump());
+    const plan::SavedRun saved = *saved_run(checkpoint);
+    return std::pair(saved.optimizer, saved.optimizer_options);
+  };
+  using Options = std::map<std::string, std::string>;
+  const Json trained = {{"do_train", true},
+                        {"optimizer", {{"name", "sgd"}, {"options", {{"momentum", "0.5"}}}}}};
+  Json evaluated = trained;
+  evaluated["do_train"] = false;
+  CHECK(found({{"optimizer", "lion_32bit"}, {"optimizer_options", Json::object()}}, trained) ==
+        std::pair(std::string("lion_32bit"), std::optional(Options{})));
+  CHECK(found(Json::object(), trained) ==
+        std::pair(std::string("sgd"), std::optional(Options{{"momentum", "0.5"}})));
+  CHECK(found(Json::object(), evaluated) == std::pair(std::string(), std::optional<Options>()));
+  CHECK(found(Json::object(), 3) == std::pair(std::string(), std::optional<Options>()));
+}
+
 }  // namespace
 }  // namespace hftrain::front

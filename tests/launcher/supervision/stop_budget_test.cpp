@@ -45,4 +45,9 @@ TEST_CASE("only rank 0 is measured") {
   CHECK(std::isinf(budget.stop_at()));
 }
 
+TEST_CASE("a job that does not train is stopped in time without an update, and keeps no save back") {
+  CHECK(StopBudget(0, 10'000, /*trains=*/false).stop_at() == 10'000 - StopBudget::kMarginSeconds);
+  CHECK(StopBudget(0, 100, /*trains=*/false).stop_at() == 95);
+}
+
 }  // namespace hftrain::launcher

@@ -193,8 +193,8 @@ fault("a loss that is no number is as near as the others",
       says=r"what is no number is seen")
 
 fault("damaged JSON is refused without a way out",
-      "lib/hftrain/base/json.cpp", "        .where(place(text, error.byte, origin))\n        .why(short_reason(error.what()))\n        .hint(kCorrectIt);",
-      "        .where(place(text, error.byte, origin))\n        .why(short_reason(error.what()));",
+      "lib/hftrain/base/json.cpp", "        .where(place(text, error.byte, origin))\n        .why(words_of(error))\n        .hint(kCorrectIt);",
+      "        .where(place(text, error.byte, origin))\n        .why(words_of(error));",
       tests=["base: what the parser says of a broken text does not repeat all of it"],
       says=r"hint\.empty")
 
