@@ -49,7 +49,7 @@ struct Limits {
 struct JobSpec {
   std::vector<WorkerSpec> workers;
   std::string stop_signals = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";  // that are listened to
-  bool trains = true;  // without training a stop saves nothing
+  bool trains = true;                                          // without training a stop saves nothing
   OutputSpec output;
   Rendezvous rendezvous;  // its listener goes to the worker that serves the store
   Limits limits;

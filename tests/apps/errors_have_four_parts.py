@@ -92,7 +92,7 @@ def commands(fixture):
     folder = os.path.dirname(written(fixture, "model.safetensors", "short"))
     return [
         (4, ["checkpoint", "verify", absent], "no such folder"),
-        (2, ["checkpoint", "verify", ""], "this one is empty"),
+        (2, ["checkpoint", "verify", ""], "DIR: '' does not fit"),
         (4, ["checkpoint", "inspect", absent], "no model weights in the folder"),
         (4, ["checkpoint", "inspect", folder], "not a valid safetensors file"),
         (4, ["checkpoint", "export", absent, absent + "-out"], "not a model folder or checkpoint"),
