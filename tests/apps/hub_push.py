@@ -626,8 +626,9 @@ def a_second_signal_leaves_the_pushes_too(fixture, folder):
     out = os.path.join(folder, "out")
     with Server(token=SECRET) as server:
         holds_a_commit(server)
-        # An update takes long enough for a second signal.
-        with Endless(fixture, place(fixture, folder, server), out, "--save_steps", 1, "--gradient_accumulation_steps", 300) as run:
+        # An update takes longer than ranks are given at a second signal, of which a busy machine may make one with the first.
+        with Endless(fixture, place(fixture, folder, server), out, "--save_steps", 1, "--gradient_accumulation_steps", 1000, "--per_device_train_batch_size", 1,
+                     "--block_size", 8) as run:
             expect(server.held.wait(PATIENCE), "a push is going on", run.said)
             run.stop()
             run.until("stopping after this update")
