@@ -665,10 +665,10 @@ fault("a stranger whose greeting is too long is not logged",
 fault("RANK:N of --redirects is the number in the job", "launcher/front/rank_words.cpp", "  filter.count_on_machines(std::move(local_ranks));\n", "  local_ranks.clear();\n",
       tests=["front: words of all ranks are shown, or of those whose stderr a flag leaves on the terminal"], says=r"two_machines")
 
-fault("runs that begin at once write into the same logs", "launcher/front/run_record.cpp", "!fs::create_directory(folder.ranks() + '/' + std::to_string(attempt), error) && !error", "false",
+fault("runs that begin at once write into the same logs", "launcher/front/run_record.cpp", "!fs::create_directory(folder.ranks() + '/' + std::to_string(attempt), error) && !error", "attempt < 0",
       tests=["front: runs that begin at once with the same folder of logs get attempts of their own"], says=r"reserved.size|next_attempt")
 
-fault("the summary of the run before lies beside the plan of the next", "launcher/front/run_record.cpp", "  fs::rename(folder.summary(), folder.summary_before(), none);\n", "",
+fault("the summary of the run before lies beside the plan of the next", "launcher/front/run_record.cpp", "  fs::rename(folder.summary(), folder.summary_before(), none);\n", "  none = std::make_error_code(folder.path.empty() ? std::errc::io_error : std::errc());\n",
       tests=["front: a summary of the run before is set aside when a plan is written"], says=r"summary\(\)")
 
 fault("a pod gives node 0 nine seconds", "launcher/environments/find_membership.cpp", "    membership_.by_scheduler = origins_.of(\"master_addr\").starts_with(arguments::kEnvironmentOrigin);\n", "",
