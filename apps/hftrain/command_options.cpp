@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -110,9 +109,8 @@ int64_t read_number(const std::string& name, const std::string& word, int64_t le
 }
 
 // An empty path is a variable of a script that is not set; joined with a name it would be the root folder.
-void require_place(const std::string& name, const std::string& kind, const std::vector<std::string>& words) {
-  constexpr std::array kPlaces = {"DIR", "OUT", "FILE", "MODEL", "PATH", "RUN"};
-  if (std::ranges::count(kPlaces, kind) == 0 || std::ranges::count(words, std::string()) == 0) return;
+void require_place(const std::string& name, const std::vector<std::string>& words) {
+  if (std::ranges::count(words, std::string()) == 0) return;
   throw wrong_value(name, "", "a path, and this one is empty",
                     "the path, or see whether the variable that it is from is set");
 }
@@ -305,10 +303,7 @@ void CommandOptions::text(const std::string& name, std::string& value, const std
                       .help = help,
                       .otherwise = value,
                       .need = need,
-                      .take = [&value, name, kind](const std::vector<std::string>& words) {
-                        require_place(name, kind, words);
-                        value = words.front();
-                      }});
+                      .take = [&value](const std::vector<std::string>& words) { value = words.front(); }});
 }
 
 void CommandOptions::texts(const std::string& name, std::vector<std::string>& values, const std::string& kind,
@@ -319,10 +314,28 @@ void CommandOptions::texts(const std::string& name, std::vector<std::string>& va
                       .otherwise = join(values, " "),
                       .need = need,
                       .several = true,
-                      .take = [&values, name, kind](const std::vector<std::string>& words) {
-                        require_place(name, kind, words);
-                        values = words;
-                      }});
+                      .take = [&values](const std::vector<std::string>& words) { values = words; }});
+}
+
+void CommandOptions::path(const std::string& name, std::string& value, const std::string& kind,
+                          const std::string& help, Need need) {
+  text(name, value, kind, help, need);
+  refuse_empty();
+}
+
+void CommandOptions::paths(const std::string& name, std::vector<std::string>& values, const std::string& kind,
+                           const std::string& help, Need need) {
+  texts(name, values, kind, help, need);
+  refuse_empty();
+}
+
+// Of the option that was declared last.
+void CommandOptions::refuse_empty() {
+  Option& option = options_.back();
+  option.take = [name = option.name, take = std::move(option.take)](const std::vector<std::string>& words) {
+    require_place(name, words);
+    take(words);
+  };
 }
 
 void CommandOptions::value(const std::string& name, const std::string& kind, const std::string& help,

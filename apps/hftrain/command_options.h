@@ -34,6 +34,11 @@ class CommandOptions {
             Need need = Need::kOptional);
   void texts(const std::string& name, std::vector<std::string>& values, const std::string& kind,
              const std::string& help, Need need = Need::kOptional);
+  // The same of files, folders and what else is looked for by a path, which is not empty.
+  void path(const std::string& name, std::string& value, const std::string& kind, const std::string& help,
+            Need need = Need::kOptional);
+  void paths(const std::string& name, std::vector<std::string>& values, const std::string& kind,
+             const std::string& help, Need need = Need::kOptional);
 
   // Whatever `take` makes of the words. `alone` stands for a value that is left out; empty: it has to be there.
   using Take = std::function<void(const std::vector<std::string>&)>;
@@ -59,6 +64,8 @@ class CommandOptions {
     bool positional() const { return !name.starts_with("--"); }
   };
   class Reading;
+
+  void refuse_empty();
 
   std::string command_, summary_, more_;
   std::vector<Option> options_;

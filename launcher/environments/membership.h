@@ -41,8 +41,9 @@ struct Membership {
   // somebody who types and waits for an answer.
   bool by_scheduler = false;
   // Both of --rdzv_conf and its like. How long agents wait for each other; unset: agent 0 waits 300 s for the others, at most
-  // --ddp_timeout, and a follower that a scheduler started tries to reach it for as long, another one, or one that was told where it listens, for 9 s (a name that cannot be
-  // resolved, or a port where nothing listens yet, may be there soon).
+  // --ddp_timeout, and a follower that a scheduler started tries to reach it for as long. Another one, and one that an exchange
+  // has told where agent 0 listens, tries for 9 s (a name that cannot be resolved, or a port where nothing listens yet, may be
+  // there soon).
   std::optional<double> meeting_seconds;
   // --rdzv_id; agents with another one are refused. Empty: none was given.
   std::string job_id;

@@ -19,9 +19,8 @@ struct RunFolder {
   std::string plan() const { return path + "/plan.json"; }
   std::string arguments() const { return path + "/arguments.yaml"; }
   std::string summary() const { return path + "/summary.json"; }
-  std::string summary_before() const {
-    return path + "/summary.before.json";
-  }  // of the run before in this folder
+  // Of the run before in this folder.
+  std::string summary_before() const { return path + "/summary.before.json"; }
   std::string events() const { return path + "/events.jsonl"; }
   std::string ranks() const { return logs.empty() ? path + "/ranks" : logs; }
 };
@@ -29,8 +28,8 @@ RunFolder run_folder(const std::string& output_dir, const std::optional<std::str
 
 // The number of this start of a run: one more than the largest below ranks/, from 0.
 int next_attempt(const RunFolder& folder);
-// The same, whose folder is made: another run with the same --log_dir gets another number. Where none can be made the writers of the
-// logs will say so.
+// The same, for a run that begins: its folder is made, so that another run with the same --log_dir gets another number. Where none
+// can be made the writers of the logs will say so.
 int reserve_attempt(const RunFolder& folder);
 
 // Beside a new plan the summary of a run before would be taken for the new run's, until it ends, and for good where it is killed.

@@ -76,6 +76,8 @@ def the_folder_is_looked_at_before_the_data_are_prepared(fixture, folder):
     refused(fixture, 2, "holds another run", *flags, "--seed", 7)
     other = [word.replace("n_head=2", "n_head=4") for word in flags]
     refused(fixture, 2, f"differs in model: n_head 2 there, 4 here; training_data: {fixture.text} there, {data} here, or prepared by other flags\n", *other)
+    other = [word.replace("n_head=2", "n_head=2,summary_type=" + 99 * "x") for word in flags]
+    refused(fixture, 2, 'there, "' + 59 * "x" + "… here; ", *other)
     other = os.path.join(folder, "other.txt")
     shutil.copy(fixture.text, other)
     with open(other, "a") as file:

@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import Run, last_step, send
-from runs import Fixture, expect, read_json, run_scenarios
+from runs import Fixture, expect, read_json, records, run_scenarios
 
 
 def early_stopping_counts_on_where_a_rank_was_lost(fixture, folder):
@@ -83,7 +83,23 @@ def another_optimizer_is_refused_and_other_options_are_told(fixture, folder):
     expect("the optimizer" not in said and "other options" not in said, "the same one", said)
 
 
+def the_final_loss_is_of_the_updates_whose_losses_are_known(fixture, folder):
+    """A model alone, saved between two records of losses, tells nothing of those between the last record and the save."""
+    output = os.path.join(folder, "out")
+    flags = fixture.flags(output, "--max_steps", 12, "--logging_steps", 5, "--save_steps", 9, "--save_only_model", ranks=1)
+    fixture.call(*flags)
+    fixture.call(*flags, "--output_dir", output + "-again", "--resume_from_checkpoint", os.path.join(output, "checkpoint-9"))
+    logged = lambda name: {record["step"]: record["loss"] for record in records(name) if "loss" in record}
+    before, again = logged(output), logged(output + "-again")
+    expect(set(again) == {10}, "one record of the updates since, and two updates behind it", again)
+    found = read_json(output + "-again", "train_results.json")["train_loss"]
+    # 5 updates that were logged before, and 10 to 12, whose losses are between those logged around them.
+    wanted = (5 * before[5] + 3 * again[10]) / 8
+    expect(abs(found - wanted) < 0.05, "the mean of those 8", (found, wanted, before, again))
+
+
 if __name__ == "__main__":
     run_scenarios([early_stopping_counts_on_where_a_rank_was_lost, larger_batches_that_end_a_run_early_are_told,
                    another_schedule_takes_the_step_and_the_rate_where_both_go_by_steps, who_goes_back_is_told_what_stays_ahead,
-                   another_optimizer_is_refused_and_other_options_are_told], sys.argv[1:], Fixture)
+                   another_optimizer_is_refused_and_other_options_are_told,
+                   the_final_loss_is_of_the_updates_whose_losses_are_known], sys.argv[1:], Fixture)

@@ -96,6 +96,8 @@ def scenario_the_run_goes_on_in_both_folders(scenario):
     codes, text = start(scenario, "again", "--max_steps", "8", "--save_total_limit", "3")
     check("started again it ends with 0", codes == [0, 0], text)
     check("and says that it goes on", "checkpoint-4 at step 4" in text, text)
+    aside = [os.path.exists(f"{output}/hftrain/summary.before.json") for output in outputs(scenario, "again")]
+    check("the summary of the run before is set aside on both", all(aside), str(aside))
     check_complete(scenario, "again", [4, 6, 8])
     check("with the losses of one run", losses(outputs(scenario, "again")[0])[-4:] == reference[-4:], text)
 

@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -386,9 +387,33 @@ def parts_of_the_plan_follow_their_flags(fixture, folder):
     expect(plan({**apart, "fsdp_cpu_ram_efficient_loading": False})["strategy"] == plan(FSDP)["strategy"], "fsdp_cpu_ram_efficient_loading", folder)
 
 
+def a_follower_waits_as_long_as_who_started_it_may_need(fixture, folder):
+    """By a scheduler's variables as long as node 0 waits for it; who types the same is answered after 9 seconds."""
+    port = str(free_port())
+    said = {}
+    for name, flags, variables in (
+            ("typed", ["--nnodes", "2", "--node_rank", "1", "--master_addr", "127.0.0.1", "--master_port", port], {}),
+            ("pod", [], {"PET_NNODES": "2", "PET_NODE_RANK": "1", "PET_MASTER_ADDR": "127.0.0.1", "PET_MASTER_PORT": port}),
+            ("endpoint", [], {"PET_NNODES": "2", "PET_NODE_RANK": "1", "PET_RDZV_ENDPOINT": f"127.0.0.1:{port}"})):
+        run = subprocess.Popen([HFTRAIN, *fixture.flags(os.path.join(folder, name), *flags, ranks=1)], env={**fixture.environment, **variables}, text=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        lines = []
+        for line in run.stderr:
+            lines.append(line)
+            if "cannot reach node 0 yet" in line:
+                break
+        run.send_signal(signal.SIGTERM)
+        lines += run.stderr
+        said[name] = "".join(lines)
+        expect(run.wait(PATIENCE) == 10, f"{name}: it hears a signal meanwhile", said[name])
+    left = {name: int(re.search(r"trying for 0:(\d\d):\d\d more", text)[1]) for name, text in said.items()}
+    expect(left == {"typed": 0, "pod": 4, "endpoint": 4}, "minutes that are left", (left, said))
+
+
 SCENARIOS = [parts_of_the_plan_follow_their_flags, numbers_of_the_update, an_adapter_is_scaled_as_asked, tokens_of_ranks_are_averaged_as_asked, batches_are_shared_out_as_asked, records_are_written_when_asked,
              losses_that_are_no_numbers_are_logged_as_asked, callbacks_go_on_where_that_is_asked, output_of_ranks_goes_where_it_is_sent, ranks_start_as_they_are_told,
-             buckets_and_recomputed_layers_are_as_many_as_asked, one_machine_of_a_host_file_is_reached, machines_of_another_job_are_refused]
+             buckets_and_recomputed_layers_are_as_many_as_asked, one_machine_of_a_host_file_is_reached, machines_of_another_job_are_refused,
+             a_follower_waits_as_long_as_who_started_it_may_need]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Loop)

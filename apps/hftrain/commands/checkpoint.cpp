@@ -72,19 +72,19 @@ CommandOptions checkpoint_options(const std::string& action, CheckpointRequest& 
       {"export", "Write a plain transformers folder, tensor by tensor, without optimizer and run state"},
       {"merge", "Write an adapter and its base model as one plain transformers folder"}};
   CommandOptions options("hftrain checkpoint " + action, summaries.at(action));
-  options.text("DIR", request.folder, "DIR", action == "merge" ? "the adapter's folder" : "the checkpoint",
+  options.path("DIR", request.folder, "DIR", action == "merge" ? "the adapter's folder" : "the checkpoint",
                Need::kRequired);
   if (action == "inspect") options.flag("--json", request.json, "for machines");
   if (action != "export" && action != "merge") return options;
-  options.text("OUT", request.out, "OUT", "the folder to write", Need::kRequired);
+  options.path("OUT", request.out, "OUT", "the folder to write", Need::kRequired);
   options.text("--max_shard_size", request.max_shard_size, "SIZE", "in KB, MB, GB or TB of 1000");
   if (action == "export")
-    options.text("--model_name_or_path", request.model, "MODEL",
+    options.path("--model_name_or_path", request.model, "MODEL",
                  "folder whose configuration and tokenizer it gets, where the checkpoint has none");
   if (action == "merge") {
     options.text("--model_revision", request.revision, "NAME",
                  "branch, tag or commit of a base in the hub cache, instead of the adapter's");
-    options.text("--cache_dir", request.cache_dir, "DIR", "the hub cache that holds the base");
+    options.path("--cache_dir", request.cache_dir, "DIR", "the hub cache that holds the base");
   }
   return options;
 }

@@ -46,7 +46,7 @@ std::optional<DoctorRequest> parse(const CommandContext& context) {
       "hftrain doctor",
       "Versions that a run would load, GPUs, limits and the speed of a disk; what is missing "
       "and what that costs. Exit code 3 when no run can start");
-  options.text("DIR", request.folder, "DIR", "folder on the disk to measure");
+  options.path("DIR", request.folder, "DIR", "folder on the disk to measure");
   options.flag("--json", request.json, "for machines");
   return options.read(context.arguments, context) ? std::optional(request) : std::nullopt;
 }

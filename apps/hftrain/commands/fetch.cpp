@@ -91,7 +91,7 @@ ExitCode run_fetch(const CommandContext& context) {
                CommandOptions::Need::kRequired);
   options.text("--revision", order.revision, "REVISION", "a branch, a tag or a commit");
   options.flag("--dataset", order.dataset, "a data set, not a model");
-  options.text("--cache_dir", order.cache_dir, "DIR", "unset: HF_HUB_CACHE, $HF_HOME/hub, …");
+  options.path("--cache_dir", order.cache_dir, "DIR", "unset: HF_HUB_CACHE, $HF_HOME/hub, …");
   options.flag("--json", order.json, "for machines");
   if (!options.read(context.arguments, context)) return ExitCode::kDone;
   if (!plan::is_hub_name(order.name)) throw no_name_of_the_hub(order.name);

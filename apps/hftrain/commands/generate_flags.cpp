@@ -51,17 +51,17 @@ void declare_settings(CommandOptions& options, Json& settings) {
 }
 
 void declare_input(CommandOptions& options, GenerateFlags& flags) {
-  options.text("--model_name_or_path", flags.model, "DIR",
+  options.path("--model_name_or_path", flags.model, "DIR",
                "folder of a model that writes text, or a name in the local hub cache",
                CommandOptions::Need::kRequired);
   options.texts("--prompt", flags.prompts, "TEXT",
                 "what to go on from; = before one that begins with a dash");
-  options.text("--prompt_file", flags.prompt_file, "FILE", "a prompt per line");
-  options.text("--tokenizer_name", flags.tokenizer, "DIR",
+  options.path("--prompt_file", flags.prompt_file, "FILE", "a prompt per line");
+  options.path("--tokenizer_name", flags.tokenizer, "DIR",
                "another tokenizer than that of the model's folder");
   options.text("--model_revision", flags.revision, "NAME", "branch, tag or commit in the hub cache");
-  options.text("--cache_dir", flags.cache_dir, "DIR", "the hub cache");
-  options.text("--plugin", flags.plugin, "FILE", "a shared library that adds the model's family");
+  options.path("--cache_dir", flags.cache_dir, "DIR", "the hub cache");
+  options.path("--plugin", flags.plugin, "FILE", "a shared library that adds the model's family");
 }
 
 void declare_rest(CommandOptions& options, GenerateFlags& flags) {
@@ -89,7 +89,7 @@ void declare_rest(CommandOptions& options, GenerateFlags& flags) {
   truth("--chat", flags.chat,
         "a conversation by the model's chat template: each prompt is a turn of the user, answered in turn");
   options.text("--system", flags.system, "TEXT", "of a chat: the system's message");
-  options.text("--chat_template_path", flags.chat_template, "PATH",
+  options.path("--chat_template_path", flags.chat_template, "PATH",
                "of a chat: a template's file, or the folder of a tokenizer with one");
 }
 

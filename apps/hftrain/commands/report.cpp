@@ -61,8 +61,8 @@ CommandOptions report_options(ReportRequest& request) {
       "arguments, checkpoints, events",
       "RUN is an output folder of hftrain, of `hftrain search` (all of its trials), or of the Python "
       "Trainer.\n");
-  options.texts("RUN", request.folders, "RUN", "output folders");
-  options.text("--output", request.output, "FILE", "the page; report.html, - for standard output");
+  options.paths("RUN", request.folders, "RUN", "output folders");
+  options.path("--output", request.output, "FILE", "the page; report.html, - for standard output");
   options.value("--serve", "PORT",
                 "show it at http://127.0.0.1:PORT/ as the runs go on; a free port when none is named",
                 CommandOptions::Words::kOne, "0",

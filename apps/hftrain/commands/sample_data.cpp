@@ -155,7 +155,7 @@ ExitCode run_sample_data(const CommandContext& context) {
   SampleFlags flags;
   CommandOptions options("hftrain sample-data", "Write seeded example data with a known loss floor");
   options.text("KIND", flags.kind, kind_names("|"), kind_names(", "), CommandOptions::Need::kRequired);
-  options.text(
+  options.path(
       "OUT", flags.out, "OUT",
       "a file when it ends in the kind's extension (.txt of text, .jsonl of the others), else a folder that "
       "gets train and validation files (a twentieth of the size); of images a folder that gets train and "

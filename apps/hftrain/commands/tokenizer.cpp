@@ -40,10 +40,10 @@ void declare_train_options(CommandOptions& options, TrainFlags& flags) {
       "words)");
   options.number("--vocab_size", training.vocab_size, 1,
                  "tokens, special ones and single characters or bytes included");
-  options.texts("--files", flags.files, "FILE",
+  options.paths("--files", flags.files, "FILE",
                 "text files, or .jsonl, .json, .csv, .tsv and .parquet with a column text",
                 CommandOptions::Need::kRequired);
-  options.text("--output", flags.output, "DIR", "folder for tokenizer.json and tokenizer_config.json",
+  options.path("--output", flags.output, "DIR", "folder for tokenizer.json and tokenizer_config.json",
                CommandOptions::Need::kRequired);
   options.number(
       "--min_frequency", training.min_frequency, 1,
@@ -116,7 +116,7 @@ struct CodingFlags {
 };
 
 void add_tokenizer(CommandOptions& options, CodingFlags& flags) {
-  options.text("--tokenizer_name", flags.tokenizer_name, "DIR",
+  options.path("--tokenizer_name", flags.tokenizer_name, "DIR",
                "folder with tokenizer.json, or the file itself", CommandOptions::Need::kRequired);
 }
 
@@ -193,7 +193,7 @@ ExitCode encode(const CommandContext& context, const std::vector<std::string>& w
   CodingFlags flags;
   CommandOptions options("hftrain tokenizer encode", "Print the token ids of text, one line per text");
   add_tokenizer(options, flags);
-  options.text("--file", flags.file, "FILE",
+  options.path("--file", flags.file, "FILE",
                "a text per line, .gz and .zst too; without it and without TEXT: standard input");
   options.texts("TEXT", flags.words, "TEXT", "texts; after -- those that begin with a dash");
   options.truth("--add_special_tokens", flags.special_tokens, "special tokens around every text");

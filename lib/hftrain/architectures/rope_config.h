@@ -21,7 +21,8 @@ struct RopeConfig {
   int64_t original_max_position = 8192;  // of kBanded and kYarn
   // Of kYarn (Peng et al., "YaRN: Efficient Context Window Extension of Large Language Models"): frequencies that turn more often
   // than `beta_fast` times in original_max_position are kept, those below `beta_slow` times divided by the factor, in between
-  // blended by their number, from a whole one to a whole one unless `truncate` is off. cos and sin are multiplied by the last.
+  // blended by their number, from a whole one to a whole one unless `truncate` is off. cos and sin are multiplied by
+  // `attention_factor`.
   double beta_fast = 32.0, beta_slow = 1.0, attention_factor = 1.0;
   bool truncate = true;
   // Type dynamic: frequencies go by the length of the sequence beyond max_position_embeddings, which is therefore the most.

@@ -48,8 +48,8 @@ struct State {
   DataPosition position;
   int64_t last_logged_step = 0;
   double logged_loss_sum = 0;  // sum of all logged accumulators, for the final train_loss
-  int64_t unknown_losses =
-      0;  // updates in global_step whose losses are in neither: another's checkpoint between two records
+  // Updates whose losses are in no sum: another's checkpoint lay between two records of losses.
+  int64_t unknown_losses = 0;
   double total_flos = 0;
   int64_t input_tokens_seen = 0;
   std::optional<double> best_metric;

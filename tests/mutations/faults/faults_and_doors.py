@@ -682,3 +682,9 @@ fault("goodput counts the last attempt alone", "launcher/front/run_record.cpp", 
 
 fault("an empty path is a path", "apps/hftrain/command_options.cpp", "std::ranges::count(words, std::string()) == 0) return;", "!words.empty()) return;",
       tests=["apps: an empty path is refused by the small commands"], says=r"FAILED")
+
+fault("updates whose losses nobody knows count in the final loss", "lib/hftrain/trainer/finishing.cpp", "state_.global_step - state_.unknown_losses", "state_.global_step",
+      tests=["runs: going on: the final loss is of the updates whose losses are known"], says=r"the mean of those 8")
+
+fault("a follower of a scheduler gives up as one that was typed", "launcher/control/joining.cpp", "spec_.membership.by_scheduler && spec_.exchange == nullptr", "spec_.membership.by_scheduler && spec_.exchange != nullptr",
+      tests=["runs: flags of runs: a follower waits as long as who started it may need"], says=r"minutes that are left")
