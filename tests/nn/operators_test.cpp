@@ -102,6 +102,24 @@ TEST_CASE("Silu stays finite and right where its exponential overflows or vanish
   CHECK(gated(Activation::kSilu, gate * NAN, up, Kernels::kFused).isnan().all().item<bool>());
 }
 
+TEST_CASE("YaRN keeps quick frequencies, divides slow ones by the factor, and scales both tables") {
+  const RotarySetting yarn{.theta = 10000.0,
+                           .scaling = RotaryScaling::kYarn,
+                           .factor = 4.0,
+                           .original_max_position = 32,
+                           .beta_fast = 4.0,
+                           .beta_slow = 1.0,
+                           .attention_factor = 1.25};
+  const RotaryTables tables = make_rotary_tables(yarn, 16, 2, at::kCPU);
+  CHECK(at::equal(tables.cos[0], at::full({8}, 1.25)));
+  CHECK(at::equal(tables.sin[0], at::zeros({8})));
+  const at::Tensor turned = at::asin(tables.sin[1] / 1.25);  // by one position
+  const at::Tensor base = at::pow(10000.0, -at::arange(0, 16, 2, at::kFloat) / 16);
+  // By the paper's numbers: 0.21 from which on they are blended, taken as 0, and 1.41 behind which they are divided, taken as 2.
+  const at::Tensor divided = at::tensor({0.0, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}, at::kFloat);
+  CHECK(at::allclose(turned, base / 4 * divided + base * (1 - divided), 1e-4, 1e-6));
+}
+
 TEST_CASE("A rotation keeps lengths, and position 0 unchanged") {
   const RotaryTables tables = make_rotary_tables({}, 8, 12, at::kCPU);
   const at::Tensor x = random({1, 12, 2, 8}, 3), y = rotate(x, tables, Kernels::kFused);
