@@ -47,7 +47,7 @@ TEST_CASE("optimizer state goes from any number of ranks to any other") {
     for (int rank = 0; rank < world_size; ++rank) {
       RowStrategy strategy(rank, world_size, adam());
       strategy.forget();
-      load_optimizer(strategy, folder.path());
+      load_optimizer(strategy, kept_states(strategy), folder.path());
       CHECK(strategy.equals_wholes());
     }
   }
@@ -62,7 +62,7 @@ TEST_CASE("a rank without parts makes no file, and an optimizer without state ne
   save_optimizer_by(2, empty.path(), {});
   CHECK_FALSE(path_exists(empty / "optimizer"));
   RowStrategy none(0, 1, {});
-  load_optimizer(none, empty.path());
+  load_optimizer(none, {}, empty.path());
 }
 
 TEST_CASE("optimizer state that does not fit is refused by name") {
@@ -77,14 +77,30 @@ TEST_CASE("optimizer state that does not fit is refused by name") {
     wanted[1].state = "momentum_buffer";
     expected = "'w.momentum_buffer'";
   }
+  SECTION("a state that no rank takes") {
+    wanted.erase(wanted.begin() + 2);
+    expected = "'w.exp_avg_sq'";
+  }
+  SECTION("an optimizer without any") {
+    wanted.clear();
+    expected = "keeps nothing of a parameter";
+  }
   RowStrategy strategy(0, 1, wanted);
   try {
-    load_optimizer(strategy, folder.path());
+    load_optimizer(strategy, kept_states(strategy), folder.path());
     FAIL("accepted");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kData);
     CHECK_THAT(error.render(), Catch::Contains(expected));
   }
+}
+
+TEST_CASE("a rank that holds no part of what is saved leaves it to the others") {
+  const TemporaryDirectory folder;
+  save_optimizer_by(1, folder.path(), adam());
+  RowStrategy none(0, 1, {});
+  load_optimizer(none, {"step", "exp_avg", "exp_avg_sq"}, folder.path());
+  CHECK_THROWS_AS(load_optimizer(none, {"step", "exp_avg"}, folder.path()), Error);
 }
 
 TEST_CASE("several parts of one tensor on a rank go to files of their own") {

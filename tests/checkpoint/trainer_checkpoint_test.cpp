@@ -13,6 +13,7 @@
 #include "checkpoint/row_strategy.h"
 #include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/error.h"
+#include "hftrain/checkpoint/optimizer_state.h"
 #include "hftrain/checkpoint/run_loader.h"
 #include "hftrain/comm/backend_table.h"
 #include "hftrain/comm/communicator.h"

@@ -75,6 +75,7 @@ void RunLoader::load_adapter_by(OpenWeights open, const std::string& folder) {
 
 CheckpointContents RunLoader::load_training_state(const std::string& checkpoint) {
   CheckpointContents contents;
+  const std::vector<std::string> kept = kept_by_all();
   const std::optional<Error> failure = attempt([&] {
     const std::string path = checkpoint + '/' + kTrainingStateName;
     if (!has_training_state(checkpoint)) {
@@ -85,7 +86,7 @@ CheckpointContents RunLoader::load_training_state(const std::string& checkpoint)
     }
     contents.training_state = read_json_file(path);
     contents.step = contents.training_state.at("state").at("global_step").get<int64_t>();
-    load_optimizer(run_.strategy, checkpoint, progress_);
+    load_optimizer(run_.strategy, kept, checkpoint, progress_);
     const int saved_ranks = contents.training_state.at("world_size").get<int>();
     if (has_rank_state(checkpoint, run_.communicator.rank()))
       contents.rank_state = load_rank_state(checkpoint, run_.communicator.rank());

@@ -257,16 +257,6 @@ storage::StoredWeights open_saved_adapter(const std::string& folder) {
   return storage::StoredWeights(folder, architectures::kAdapterWeightsName);
 }
 
-std::vector<std::string> kept_states(parallel::Strategy& strategy) {
-  std::vector<std::string> own;
-  strategy.visit_optimizer_state(
-      [&](const StatePart& part) {
-        if (std::find(own.begin(), own.end(), part.state) == own.end()) own.push_back(part.state);
-      },
-      Access::kLayout);
-  return own;
-}
-
 std::vector<std::string> load_trainer_optimizer(parallel::Strategy& strategy,
                                                 const std::vector<std::string>& kept,
                                                 const TrainerGroups& groups,

@@ -42,9 +42,6 @@ interchange::TrainerRun trainer_run(const plan::RunPlan& plan, const architectur
 // from itself.
 storage::StoredWeights open_saved_adapter(const std::string& folder);
 
-// What this rank's optimizer keeps of its parameters ("exp_avg", …), each once; nothing where it holds no part of any.
-std::vector<std::string> kept_states(parallel::Strategy& strategy);
-
 // Fills this rank's parts from optimizer.pt, or from what FSDP or DeepSpeed left in its place, which may call parameters as modules
 // of `table` are called in memory. `kept` is what the optimizers of all ranks keep, so that each judges alike. Gives the names of those parameters that this run trains and of which it has no state, because
 // no update has reached them: theirs stays as it began. Error(kData) when it has state of none, or is of another model or another

@@ -117,6 +117,17 @@ fault("the optimizer's state is dropped in silence where this run keeps none",
       tests=["checkpoint: state of another model or another optimizer is refused by its name"],
       says=r"keeps nothing")
 
+fault("what no optimizer takes of its own checkpoint is lost without a word",
+      "lib/hftrain/checkpoint/optimizer_state.cpp", "    if (std::any_of(kept.begin(), kept.end(), is_of)) continue;\n",
+      "    if (std::any_of(kept.begin(), kept.end(), is_of) || !kept.empty()) continue;\n",
+      tests=["checkpoint: optimizer state that does not fit is refused by name", "checkpoint: a rank that holds no part of what is saved leaves it to the others"],
+      says=r"accepted|load_optimizer")
+
+fault("a rank of an optimizer without state reads none of what was kept",
+      "lib/hftrain/checkpoint/optimizer_state.cpp", "  check_kept(saved, kept, checkpoint);\n", "  if (!kept.empty()) check_kept(saved, kept, checkpoint);\n",
+      tests=["checkpoint: optimizer state that does not fit is refused by name"],
+      says=r"accepted")
+
 fault("an adapter that SGD without momentum trained is none",
       "lib/hftrain/interchange/deepspeed_folder.cpp", "|| saved.shapes().trains(parameter.name));", "|| saved.path().empty());",
       tests=["interchange: what was trained without a state of it is known by the file of the model"],
