@@ -417,6 +417,12 @@ def flags_of_evaluation_do_what_they_say(fixture, folder):
         expect(joined["eval_accuracy"] == usual["eval_accuracy"], "the same metrics of joined batches", joined)
         expect(first["eval_samples"] == 9, "the first rows", first)
         expect(other["eval_accuracy"] == usual["eval_accuracy"], "one more label", other)
+    blind = os.path.join(folder, "blind.jsonl")
+    with open(fixture.valid) as labelled, open(blind, "w") as file:
+        file.writelines(json.dumps({key: row[key] for key in row if key != "label"}) + "\n" for row in csv.DictReader(labelled))
+    said = fixture.call("train", "--task", "text-classification", "--model_name_or_path", start, "--test_file", blind, "--do_predict", "--max_seq_length", "48",
+                        "--use_cpu", "--batch_eval_metrics", "--output_dir", os.path.join(folder, "blind")).stderr
+    expect("Running Prediction" in said and "after batch" not in said, "no metrics of what has no labels", said)
 
 
 def evaluations_wait_and_start_as_asked(fixture, folder):

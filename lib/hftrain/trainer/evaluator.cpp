@@ -106,22 +106,26 @@ StopSignal Evaluator::collect(const EvaluationRequest& request, ScorerExchange* 
       reported = monotonic_seconds();
       events_.send(plan::WorkerEvent::Kind::kProgress,
                    {{"phase", request.prefix}, {"done", round + 1}, {"total", rounds}});
-      if (scorers != nullptr) show_running_metrics(*scorers, round + 1, rounds);
+      if (scorers != nullptr) show_running_metrics(*scorers, losses, rounds);
     }
   }
   if (collector) {
     collector->finish();
     scorers->hand_on();
-    show_running_metrics(*scorers, rounds, rounds);
+    show_running_metrics(*scorers, losses, rounds);
   }
   return StopSignal::kNone;
 }
 
 // --batch_eval_metrics. Of rank 0's own batches, unless those of all go in pieces: the others' are not known
-// before the end.
-void Evaluator::show_running_metrics(const ScorerExchange& scorers, int64_t done, int64_t rounds) {
+// before the end. Without a label they would be of nothing, as those of the whole split.
+void Evaluator::show_running_metrics(const ScorerExchange& scorers, const std::vector<BatchLoss>& losses,
+                                     int64_t rounds) {
   if (!plan_.evaluation.shows_running_metrics || communicator_.rank() != 0) return;
-  std::string text = "after batch " + std::to_string(done) + " of " + std::to_string(rounds) +
+  const bool labelled =
+      std::any_of(losses.begin(), losses.end(), [](const BatchLoss& loss) { return loss.losses > 0; });
+  if (!labelled && !scorers.widest().judges_by_itself()) return;
+  std::string text = "after batch " + std::to_string(losses.size()) + " of " + std::to_string(rounds) +
                      (scorers.sees_all() ? ":" : " of rank 0:");
   for (const auto& [name, value] : scorers.widest().results())
     text += ' ' + name + ' ' + reporting::python_general(value, 4);

@@ -99,7 +99,8 @@ class Evaluator {
   // Of the batch of this rank in a round, the first ones: the rest only fills it up.
   int64_t rows_that_count(const LoadedBatch& batch, int64_t samples, int64_t round) const;
   int64_t samples_of_round() const;
-  void show_running_metrics(const ScorerExchange& scorers, int64_t done, int64_t rounds);
+  void show_running_metrics(const ScorerExchange& scorers, const std::vector<BatchLoss>& losses,
+                            int64_t rounds);
   // Nothing where no batch had labels.
   std::optional<double> mean_loss(const std::vector<BatchLoss>& own, int64_t samples);
 
