@@ -12,7 +12,8 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/models/model.h"
-#include "hftrain/optim/gradients.h"
+#include "hftrain/optim/clipping.h"
+#include "hftrain/optim/gradient_norm.h"
 #include "hftrain/parallel/nvme_optimizer.h"
 #include "hftrain/runtime/host_memory.h"
 #include "hftrain/runtime/tensor_memory.h"
@@ -54,9 +55,9 @@ void measure(const std::string& folder, int64_t block, int64_t batch_size, int s
     const models::Output output =
         model->forward(batch, runner, models::loss_objective(*architecture, batch, {}));
     output.loss.backward();
-    const at::Tensor norm = optim::gradient_norm(model->parameters());
+    const at::Tensor squares = optim::squared_gradient_norm(model->parameters(), at::kCPU);
     const double before = monotonic_seconds();
-    optimizer->step({1e-4, std::nullopt, optim::clip_factor(norm, 1.0)});
+    optimizer->step({1e-4, std::nullopt, optim::clipping_of(squares, 1.0, {}).factor});
     in_optimizer += monotonic_seconds() - before;
     optimizer->zero_grad();
     loss = output.loss.item<double>();

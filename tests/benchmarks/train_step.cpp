@@ -15,7 +15,8 @@
 #include <optional>
 
 #include "hftrain/models/model.h"
-#include "hftrain/optim/gradients.h"
+#include "hftrain/optim/clipping.h"
+#include "hftrain/optim/gradient_norm.h"
 #include "hftrain/optim/optimizer.h"
 
 namespace {
@@ -70,8 +71,8 @@ int main(int argc, char** argv) {
     const models::Output output =
         model->forward(batch, runner, models::loss_objective(*architecture, batch, {}));
     output.loss.backward();
-    const at::Tensor norm = optim::gradient_norm(model->parameters());
-    optimizer->step({1e-4, std::nullopt, optim::clip_factor(norm, 1.0)});
+    const at::Tensor squares = optim::squared_gradient_norm(model->parameters(), at::kCPU);
+    optimizer->step({1e-4, std::nullopt, optim::clipping_of(squares, 1.0, {}).factor});
     optimizer->zero_grad();
     loss = output.loss.item<double>();
   }

@@ -56,8 +56,7 @@ class RowStrategy final : public parallel::Strategy {
   nn::UnitRunner& unit_runner() override { return runner_; }
   void begin_micro_batch(bool) override {}
   void backward(const at::Tensor&) override { never(); }
-  bool unscale(optim::GradientScaler&) override { never(); }
-  at::Tensor clip_gradients(double) override { never(); }
+  at::Tensor clip_gradients(double, const at::Tensor&) override { never(); }
   bool skips_by_tensor() const override { never(); }
   void was_skipped() override { never(); }
   void step(const optim::Pace&) override { never(); }

@@ -118,7 +118,7 @@ Training train_three_steps(const Layout& layout, const std::string& name, comm::
         model->forward(batch, runner, loss_objective(model->architecture(), batch, request)).loss;
     strategy->backward(loss);
     training.losses.push_back(ranks.sum(loss.item<double>()));
-    strategy->clip_gradients(1.0);
+    strategy->clip_gradients(1.0, {});
     strategy->step(1e-2);
     strategy->zero_gradients();
   }

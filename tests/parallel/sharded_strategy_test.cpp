@@ -15,6 +15,7 @@
 #include "comm/rank_processes.h"
 #include "hftrain/comm/mesh.h"
 #include "hftrain/nn/activation_checkpoint.h"
+#include "hftrain/optim/gradient_scaler.h"
 #include "hftrain/parallel/nvme_optimizer.h"
 #include "hftrain/parallel/replicated_strategy.h"
 #include "hftrain/parallel/shard_unit.h"
@@ -163,7 +164,7 @@ History train(Strategy& strategy, const UnitNet& net, const Variant& variant,
       strategy.backward(loss / static_cast<double>(variant.accumulation));
     }
     history.losses.push_back(communicator.sum(sum));
-    history.norms.push_back(strategy.clip_gradients(variant.max_norm).item<double>());
+    history.norms.push_back(strategy.clip_gradients(variant.max_norm, {}).item<double>());
     if (step + 1 == variant.steps) history.before_last = whole_parameters(strategy, net);
     strategy.step(1e-2);
     strategy.zero_gradients();
@@ -442,15 +443,18 @@ const RankBody kOverflow("overflow", [](const Rank& rank) {
           },
           Access::kRead);
     }
-    CHECK(strategy->unscale(scaler));
-    scaler.update();
-    CHECK(scaler.scale() == 32768.0);
+    // All ranks hear of it, and shrink the scale alike.
+    const at::Tensor overflow = strategy->clip_gradients(1.0, scaler.scale()).isfinite().logical_not();
+    CHECK(overflow.item<bool>());
+    scaler.update(overflow);
+    CHECK(scaler.scale().item<double>() == 32768.0);
     strategy->zero_gradients();
     strategy->begin_micro_batch(true);
     strategy->backward(
         net.loss(rows_of(testing::token_batch(kBatchRows, 1), *communicator), strategy->unit_runner()) *
         scaler.scale());
-    CHECK_FALSE(strategy->unscale(scaler));
+    const double scaled = strategy->clip_gradients(1.0, scaler.scale()).item<double>();
+    CHECK(scaled * 32768 == Approx(strategy->clip_gradients(1.0, {}).item<double>()));
   }
 });
 
@@ -522,7 +526,7 @@ const RankBody kSmallMicroBatches("small micro-batches", [](const Rank& rank) {
                                          strategy->unit_runner(), variant.compute);
         strategy->backward(loss * (micro == 0 ? 1 : kShare));
       }
-      return strategy->clip_gradients(1e9).item<double>();
+      return strategy->clip_gradients(1e9, {}).item<double>();
     };
     CHECK(norm_after(kMicroBatches) / norm_after(1) ==
           Approx(1 + (kMicroBatches - 1) * kShare).epsilon(0.01));

@@ -75,7 +75,7 @@ double step_seconds(Strategy& strategy, const UnitMatrices& model, const at::Ten
   const double start = monotonic_seconds();
   strategy.begin_micro_batch(true);
   strategy.backward(model.loss(x, strategy.unit_runner()));
-  strategy.clip_gradients(1.0);
+  strategy.clip_gradients(1.0, {});
   strategy.step(1e-4);
   strategy.zero_gradients();
   return monotonic_seconds() - start;

@@ -62,7 +62,7 @@ struct TinyTraining {
         model(make_model(plan, at::kCPU)),
         strategy(make_strategy(plan, *model, *communicator, std::move(make_optimizer))),
         schedule(make_schedule(plan)),
-        scaler(make_scaler(plan)),
+        scaler(make_scaler(plan, at::kCPU)),
         losses(at::kCPU, true),
         update(plan, *model, strategy->unit_runner(), *strategy, *schedule, scaler, clock,
                std::move(copies)) {
@@ -260,6 +260,8 @@ TEST_CASE(
   plan.schedule.name = "linear";
   plan.steps.max_steps = 8;
   plan.optimizer.max_grad_norm = 0.5;
+  plan.precision.gradient_scaler = GENERATE(false, true);
+  plan.precision.loss_scale.growth_interval = 2;
   TinyTraining waited(plan), late(plan, std::make_unique<LateNumbers>());
   std::vector<UpdateResult> expected, found;
   const auto keep = [&](const std::optional<UpdateResult>& result) {
@@ -291,6 +293,9 @@ TEST_CASE(
     if (i != 2) CHECK(found[i].grad_norm == expected[i].grad_norm);
   }
   CHECK(late.schedule->rate() == waited.schedule->rate());
+  CHECK(late.scaler.state() == waited.scaler.state());
+  CHECK(late.scaler.scale().item<double>() ==
+        (plan.precision.gradient_scaler ? 131072 : 65536));  // ×2, ÷2, ×2
   CHECK(late.events == waited.events);
 }
 
@@ -365,7 +370,21 @@ TEST_CASE("a loss scale leaves the update as it is, and an overflow skips it and
   CHECK(scaled.run({batch_of(0, 6)}).skipped);
   scaled.restore_first(before);
   CHECK(same_bits(scaled.parameters(), before));
-  CHECK(scaled.scaler.scale() == 32768);
+  CHECK(scaled.scaler.scale().item<double>() == 32768);
+}
+
+TEST_CASE(
+    "gradients that overflow at the least loss scale end the run, one update later on a device that is "
+    "behind") {
+  plan::RunPlan plan = testing::tiny_plan();
+  plan.optimizer.name = "adamw_torch_fused";
+  plan.precision.gradient_scaler = true;
+  plan.precision.loss_scale.minimum = plan.precision.loss_scale.initial;
+  TinyTraining waited(plan), late(plan, std::make_unique<LateNumbers>());
+  for (TinyTraining* each : {&waited, &late}) each->fill_first(std::numeric_limits<float>::infinity());
+  CHECK_THROWS_WITH(waited.run({batch_of(0, 6)}), Catch::Contains("the loss scale is at its minimum"));
+  CHECK_FALSE(late.run_late({batch_of(0, 6)}).has_value());
+  CHECK_THROWS_WITH(late.update.settle(), Catch::Contains("the loss scale is at its minimum"));
 }
 
 }  // namespace hftrain::trainer

@@ -8,6 +8,7 @@
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include "hftrain/base/hash.h"
+#include "hftrain/optim/gradient_norm.h"
 
 namespace hftrain::parallel {
 namespace {
@@ -123,16 +124,12 @@ void ReplicatedStrategy::delay_first_reduction(const at::Tensor& loss) {
   });
 }
 
-// Gradients are the same on all ranks after the reduction, so every rank sees the same overflow and the same
-// norm.
-bool ReplicatedStrategy::unscale(optim::GradientScaler& scaler) {
-  return scaler.unscale(trainable_);
-}
-
-at::Tensor ReplicatedStrategy::clip_gradients(double max_norm) {
-  at::Tensor norm = optim::gradient_norm(trainable_);
-  factor_ = max_norm > 0 ? optim::clip_factor(norm, max_norm) : at::Tensor();
-  return norm;
+// Gradients are the same on all ranks after the reduction, so every rank has the same norm.
+at::Tensor ReplicatedStrategy::clip_gradients(double max_norm, const at::Tensor& loss_scale) {
+  const at::Tensor squares = optim::squared_gradient_norm(trainable_, communicator_.device());
+  const optim::Clipping clipping = optim::clipping_of(squares, max_norm, loss_scale);
+  factor_ = clipping.factor;
+  return clipping.norm;
 }
 
 void ReplicatedStrategy::step(const optim::Pace& pace) {

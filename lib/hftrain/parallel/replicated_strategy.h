@@ -26,8 +26,7 @@ class ReplicatedStrategy final : public Strategy {
   nn::UnitRunner& unit_runner() override { return runner_; }
   void begin_micro_batch(bool synchronise) override;
   void backward(const at::Tensor& loss) override;
-  bool unscale(optim::GradientScaler& scaler) override;
-  at::Tensor clip_gradients(double max_norm) override;
+  at::Tensor clip_gradients(double max_norm, const at::Tensor& loss_scale) override;
   void step(const optim::Pace& pace) override;
   bool skips_by_tensor() const override { return optimizer_->skips_by_tensor(); }
   void was_skipped() override { optimizer_->was_skipped(); }

@@ -171,26 +171,17 @@ void ShardedStrategy::settle_gradients() {
   for (ShardUnit& unit : units_) unit.settle_gradients();
 }
 
-bool ShardedStrategy::unscale(optim::GradientScaler& scaler) {
-  settle_gradients();
-  std::vector<at::Tensor> all = sharded_;
-  all.insert(all.end(), whole_.begin(), whole_.end());
-  const bool here = scaler.unscale(all);
-  const bool anywhere = communicator_.maximum(here ? 1 : 0) != 0;
-  scaler.set_overflow(anywhere);
-  return anywhere;
-}
-
 // The sum over the parts of the shard group; replicas hold equal parts, and every rank the same whole ones.
-at::Tensor ShardedStrategy::clip_gradients(double max_norm) {
+at::Tensor ShardedStrategy::clip_gradients(double max_norm, const at::Tensor& loss_scale) {
   settle_gradients();
   const at::Device device = communicator_.device();
+  const at::NoGradGuard no_grad;
   const at::Tensor squares = optim::squared_gradient_norm(sharded_, device);
   mesh_.shard().all_reduce(squares, comm::Reduction::kSum);
-  const at::NoGradGuard no_grad;
-  at::Tensor norm = (squares + optim::squared_gradient_norm(whole_, device)).sqrt().to(at::kFloat);
-  factor_ = max_norm > 0 ? optim::clip_factor(norm, max_norm) : at::Tensor();
-  return norm;
+  const optim::Clipping clipping =
+      optim::clipping_of(squares + optim::squared_gradient_norm(whole_, device), max_norm, loss_scale);
+  factor_ = clipping.factor;
+  return clipping.norm;
 }
 
 void ShardedStrategy::step(const optim::Pace& pace) {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "hftrain/nn/unit_runner.h"
-#include "hftrain/optim/gradients.h"
+#include "hftrain/optim/clipping.h"
 #include "hftrain/optim/optimizer.h"
 
 namespace hftrain::parallel {
@@ -86,11 +86,10 @@ class Strategy {
   // Adds to the gradients.
   virtual void backward(const at::Tensor& loss) = 0;
 
-  // Divides the gradients by the loss scale; true on every rank when any rank's are not finite.
-  virtual bool unscale(optim::GradientScaler& scaler) = 0;
-  // The L2 norm of all gradients before clipping, a float32 scalar on the device; nothing waits for it. The next step
-  // takes them no longer than max_norm; 0 measures without clipping.
-  virtual at::Tensor clip_gradients(double max_norm) = 0;
+  // The L2 norm of all gradients before clipping, a float32 scalar on the device and the same on every rank; nothing waits for it.
+  // The next step takes them no longer than max_norm; 0 measures without clipping. `loss_scale`: what the loss was multiplied by, a
+  // scalar on the device, which the norm and the step divide by; undefined: nothing.
+  virtual at::Tensor clip_gradients(double max_norm, const at::Tensor& loss_scale) = 0;
   virtual void step(const optim::Pace& pace) = 0;
   // Of the optimizer, after prepare.
   virtual bool skips_by_tensor() const = 0;

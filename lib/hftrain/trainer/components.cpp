@@ -156,14 +156,15 @@ std::unique_ptr<optim::Schedule> make_schedule(const plan::RunPlan& plan) {
                               plan.schedule.options);
 }
 
-optim::GradientScaler make_scaler(const plan::RunPlan& plan) {
+optim::GradientScaler make_scaler(const plan::RunPlan& plan, at::Device device) {
   const plan::LossScalePlan& scale = plan.precision.loss_scale;
   return optim::GradientScaler({.initial = scale.initial,
                                 .dynamic = scale.dynamic,
                                 .growth_interval = scale.growth_interval,
                                 .hysteresis = scale.hysteresis,
                                 .refill = scale.refill,
-                                .minimum = scale.minimum});
+                                .minimum = scale.minimum},
+                               device);
 }
 
 }  // namespace hftrain::trainer

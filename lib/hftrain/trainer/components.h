@@ -7,7 +7,7 @@
 #include "hftrain/data/collator.h"
 #include "hftrain/data/dataset.h"
 #include "hftrain/models/model.h"
-#include "hftrain/optim/gradients.h"
+#include "hftrain/optim/gradient_scaler.h"
 #include "hftrain/optim/schedule.h"
 #include "hftrain/parallel/strategy.h"
 #include "hftrain/plan/run_plan.h"
@@ -35,6 +35,6 @@ std::shared_ptr<const data::Collator> make_collator(const plan::DataPlan& data, 
 ScorerMaker make_scorer_maker(const plan::RunPlan& plan, std::shared_ptr<const data::Dataset> dataset,
                               EvaluatedSet set, bool writes);
 std::unique_ptr<optim::Schedule> make_schedule(const plan::RunPlan& plan);
-optim::GradientScaler make_scaler(const plan::RunPlan& plan);
+optim::GradientScaler make_scaler(const plan::RunPlan& plan, at::Device device);
 
 }  // namespace hftrain::trainer

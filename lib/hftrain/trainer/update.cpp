@@ -1,9 +1,10 @@
 #include "hftrain/trainer/update.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
-#include <ATen/ops/mul.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/stack.h>
 
 #include <cmath>
 #include <utility>
@@ -44,7 +45,8 @@ at::Tensor Update::forward_backward(const models::Batch& columns, const Divisors
   const at::Tensor loss = forward(columns, objective);
   hooks.before_backward();
   const StepClock::Span span = clock_.span("backward");
-  strategy_.backward(plan_.precision.gradient_scaler ? at::mul(loss, at::Scalar(scaler_.scale())) : loss);
+  const at::Tensor scale = loss_scale();
+  strategy_.backward(scale.defined() ? loss * scale : loss);
   return loss.detach();
 }
 
@@ -78,35 +80,37 @@ std::optional<UpdateResult> Update::step(const UpdateHooks& hooks) {
   return step_at_once(hooks);
 }
 
+at::Tensor Update::loss_scale() const {
+  return plan_.precision.gradient_scaler ? scaler_.scale() : at::Tensor();
+}
+
 UpdateResult Update::step_at_once(const UpdateHooks& hooks) {
-  UpdateResult result;
-  result.learning_rate = schedule_.rate();
-  const bool overflow = plan_.precision.gradient_scaler && strategy_.unscale(scaler_);
-  result.grad_norm = strategy_.clip_gradients(plan_.optimizer.max_grad_norm).item<double>();
-  result.skipped = overflow || !std::isfinite(result.grad_norm);
+  const at::Tensor norm = strategy_.clip_gradients(plan_.optimizer.max_grad_norm, loss_scale());
+  const UpdateResult result = told(facts_of(norm, at::isfinite(norm).logical_not()).cpu(), schedule_.rate());
   hooks.pre_optimizer_step();
-  if (!result.skipped) {
-    strategy_.step(schedule_.pace());
-    schedule_.step();
-  }
-  if (plan_.precision.gradient_scaler) scaler_.update();
+  if (result.skipped) return result;
+  strategy_.step(schedule_.pace());
+  schedule_.step();
   return result;
 }
 
 bool Update::late() const {
-  return copies_ && strategy_.skips_by_tensor() && !plan_.precision.gradient_scaler;
+  return copies_ && strategy_.skips_by_tensor();
 }
 
 std::optional<UpdateResult> Update::step_late(const UpdateHooks& hooks) {
-  const at::Tensor norm = strategy_.clip_gradients(plan_.optimizer.max_grad_norm);
+  const at::Tensor norm = strategy_.clip_gradients(plan_.optimizer.max_grad_norm, loss_scale());
   // The device is past that update when it comes to this one, which the host has handed out.
   std::optional<UpdateResult> before = settle();
   hooks.pre_optimizer_step();
   optim::Pace pace = schedule_.pace();
-  pace.skip = at::isfinite(norm).logical_not().to(at::kFloat);
+  const at::Tensor bad = at::isfinite(norm).logical_not();
+  pace.skip = bad.to(at::kFloat);
   strategy_.step(pace);
-  const at::Tensor there = at::empty({}, norm.options().device(at::kCPU).pinned_memory(!norm.is_cpu()));
-  copies_->start(there, norm);
+  const at::Tensor facts = facts_of(norm, bad);
+  const at::Tensor there =
+      at::empty(facts.sizes(), facts.options().device(at::kCPU).pinned_memory(!facts.is_cpu()));
+  copies_->start(there, facts);
   waiting_ = {there, copies_->mark(), schedule_.rate()};
   return before;
 }
@@ -115,10 +119,20 @@ std::optional<UpdateResult> Update::settle() {
   if (!waiting_) return std::nullopt;
   const Waiting last = *std::exchange(waiting_, std::nullopt);
   copies_->wait(last.mark);
-  UpdateResult result{.grad_norm = *last.norm.const_data_ptr<float>(), .learning_rate = last.rate};
-  result.skipped = !std::isfinite(result.grad_norm);
+  const UpdateResult result = told(last.facts, last.rate);
   result.skipped ? strategy_.was_skipped() : schedule_.step();
   return result;
+}
+
+at::Tensor Update::facts_of(const at::Tensor& norm, const at::Tensor& bad) {
+  if (!plan_.precision.gradient_scaler) return norm.view({1});
+  return at::stack({norm, scaler_.update(bad).to(at::kFloat)});
+}
+
+UpdateResult Update::told(const at::Tensor& facts, double rate) const {
+  const float* numbers = facts.const_data_ptr<float>();
+  if (facts.numel() > 1 && numbers[1] != 0) scaler_.refuse_scale();
+  return {.grad_norm = numbers[0], .learning_rate = rate, .skipped = !std::isfinite(numbers[0])};
 }
 
 }  // namespace hftrain::trainer

@@ -8,7 +8,7 @@
 
 #include "hftrain/models/model.h"
 #include "hftrain/models/own_loss.h"
-#include "hftrain/optim/gradients.h"
+#include "hftrain/optim/gradient_scaler.h"
 #include "hftrain/optim/schedule.h"
 #include "hftrain/parallel/host_copies.h"
 #include "hftrain/parallel/strategy.h"
@@ -37,8 +37,7 @@ using ForwardBackward = std::function<at::Tensor(const models::Batch&)>;
 using TrainingStep = std::function<at::Tensor(const models::Batch&, const ForwardBackward&)>;
 
 // On a device whose copies come late nobody waits for the norm: the device decides itself whether it skips (where the optimizer
-// can, and no loss scale has to know), and the host hears of an update while the next one is computed, in time for the rate of
-// that one.
+// can) and what the loss scale becomes, and the host hears of an update while the next one is computed, in time for the rate of that one.
 class Update {
  public:
   // `clock` hears of forward, backward and optimizer. `copies`: of a device that computes while the host goes on; null: numbers are read at once.
@@ -57,12 +56,16 @@ class Update {
 
  private:
   struct Waiting {
-    at::Tensor norm;  // on the host when the copies up to `mark` are over
+    at::Tensor facts;  // on the host when the copies up to `mark` are over
     parallel::HostCopies::Mark mark;
     double rate;
   };
 
+  // Of gradients whose norm is known; on the device, {norm}, and with a loss scale {norm, 1 where none is small enough}.
+  at::Tensor facts_of(const at::Tensor& norm, const at::Tensor& bad);
+  UpdateResult told(const at::Tensor& facts, double rate) const;
   bool late() const;
+  at::Tensor loss_scale() const;  // undefined: none
   std::optional<UpdateResult> step(const UpdateHooks& hooks);
   UpdateResult step_at_once(const UpdateHooks& hooks);
   std::optional<UpdateResult> step_late(const UpdateHooks& hooks);

@@ -68,3 +68,29 @@ fault("a folder that a CPU's run left for a Trainer begins its random numbers an
       tests=["runtime: what a run on the CPU leaves behind has no streams of a GPU",
              "trainer: ranks whose random numbers a checkpoint does not have are told"],
       says=r"has_streams_of|no random numbers of rank 2")
+
+LATE = ["trainer: on a device that is behind an update is told with the next one, and trains as if it had been waited for"]
+
+fault("a device that is behind keeps its loss scale whatever overflows",
+      "lib/hftrain/trainer/update.cpp", "scaler_.update(bad)", "scaler_.update(bad.logical_and(norm < 0))",
+      tests=[*LATE, "trainer: a loss scale leaves the update as it is, and an overflow skips it and halves the scale"],
+      says=r"scaler")
+
+fault("an overflow at the least loss scale of a device that is behind ends nothing",
+      "lib/hftrain/trainer/update.cpp", "if (facts.numel() > 1 && numbers[1] != 0) scaler_.refuse_scale();", "if (facts.numel() > 1 && numbers[1] > 1) scaler_.refuse_scale();",
+      tests=["trainer: gradients that overflow at the least loss scale end the run, one update later on a device that is behind"],
+      says=r"THROWS|at its minimum")
+
+fault("the loss scale stays in the norm",
+      "lib/hftrain/optim/clipping.cpp", "(squares.sqrt() * inverse).to(at::kFloat)", "(squares.sqrt() * inverse.ceil()).to(at::kFloat)",
+      tests=["optim: What the loss was multiplied by is divided out of the norm and, with the clipping, out of what an update sees"], says=r"== 5")
+
+fault("an update without clipping sees gradients of the scaled loss",
+      "lib/hftrain/optim/clipping.cpp", "max_norm > 0 ? factor * shrinking(norm, max_norm) : factor};", "max_norm > 0 ? factor * shrinking(norm, max_norm) : at::Tensor()};",
+      tests=["optim: What the loss was multiplied by is divided out of the norm and, with the clipping, out of what an update sees",
+             "trainer: a loss scale leaves the update as it is, and an overflow skips it and halves the scale"], says=r"factor|distance|undefined|exception")
+
+fault("the tolerance of overflows is given back by good updates alone",
+      "lib/hftrain/optim/gradient_scaler.cpp", "rule_.refill ? whole : tolerance_", "rule_.refill ? tolerance_ : whole",
+      tests=["optim: Hysteresis tolerates overflows until the scale shrinks, and is whole again after growth", "optim: Consecutive hysteresis is whole again after every good update"],
+      says=r"scale_of")

@@ -1,4 +1,4 @@
-#include "hftrain/optim/gradients.h"
+#include "hftrain/optim/clipping.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
@@ -26,11 +26,16 @@ at::Tensor with_gradient(std::vector<float> values) {
   return parameter;
 }
 
+Clipping clipping(const std::vector<at::Tensor>& parameters, double max_norm,
+                  const at::Tensor& loss_scale = {}) {
+  return clipping_of(squared_gradient_norm(parameters, at::kCPU), max_norm, loss_scale);
+}
+
 // Of parameters at zero, after one step of stochastic gradient descent at rate 1 with clipped gradients.
 void step_clipped(const std::vector<at::Tensor>& parameters, double max_norm, double norm) {
-  const at::Tensor measured = gradient_norm(parameters);
-  CHECK(measured.item<float>() == static_cast<float>(norm));
-  make_optimizer("sgd", {{parameters, 0.0}}, {})->step({1.0, std::nullopt, clip_factor(measured, max_norm)});
+  const Clipping found = clipping(parameters, max_norm);
+  CHECK(found.norm.item<float>() == static_cast<float>(norm));
+  make_optimizer("sgd", {{parameters, 0.0}}, {})->step({1.0, std::nullopt, found.factor});
 }
 
 }  // namespace
@@ -91,7 +96,7 @@ TEST_CASE("AdamW clips in its own pass as if the gradients had been multiplied b
     const auto optimizer = make_optimizer("adamw_torch_fused", {{{parameter}, 0.1}}, {});
     for (int step = 1; step <= 3; ++step) {
       parameter.mutable_grad() = values * step;
-      const at::Tensor factor = clip_factor(gradient_norm({parameter}), 0.7);
+      const at::Tensor factor = clipping({parameter}, 0.7).factor;
       if (!in_its_pass) parameter.mutable_grad().mul_(factor);
       optimizer->step({1e-2, std::nullopt, in_its_pass ? factor : at::Tensor()});
     }
@@ -109,96 +114,20 @@ TEST_CASE("The norm of bfloat16 gradients on a device is not rounded to bfloat16
 TEST_CASE("A NaN gradient makes what all are multiplied by NaN") {
   const std::vector<at::Tensor> parameters{with_gradient({std::numeric_limits<float>::quiet_NaN()}),
                                            with_gradient({1})};
-  CHECK(clip_factor(gradient_norm(parameters), 1.0).isnan().item<bool>());
+  CHECK(clipping(parameters, 1.0).factor.isnan().item<bool>());
 }
 
-TEST_CASE("The scaler divides gradients and halves its scale after an overflow") {
-  GradientScaler scaler;
-  CHECK(scaler.scale() == 65536.0);
-  const std::vector<at::Tensor> good{with_gradient({65536, 131072})};
-  CHECK_FALSE(scaler.unscale(good));
-  CHECK(good[0].grad().equal(at::tensor({1.0f, 2.0f})));
-  scaler.update();
-  CHECK(scaler.scale() == 65536.0);
-  const std::vector<at::Tensor> bad{with_gradient({1}),
-                                    with_gradient({std::numeric_limits<float>::infinity()})};
-  CHECK(scaler.unscale(bad));
-  scaler.update();
-  CHECK(scaler.scale() == 32768.0);
-}
-
-TEST_CASE("The scale doubles after 2000 good updates in a row, counted across a resume") {
-  GradientScaler scaler({.initial = 8.0});
-  for (int i = 0; i < 1500; ++i) scaler.update();
-  GradientScaler resumed({.initial = 1.0});
-  resumed.load_state(parse_json(dump_json(scaler.state()), "state"));
-  for (int i = 0; i < 499; ++i) resumed.update();
-  CHECK(resumed.scale() == 8.0);
-  resumed.update();
-  CHECK(resumed.scale() == 16.0);
-  resumed.set_overflow(true);
-  resumed.update();
-  for (int i = 0; i < 1999; ++i) resumed.update();
-  CHECK(resumed.scale() == 8.0);
-}
-
-namespace {
-
-void run(GradientScaler& scaler, const std::vector<bool>& overflows) {
-  for (const bool overflow : overflows) {
-    scaler.set_overflow(overflow);
-    scaler.update();
-  }
-}
-
-}  // namespace
-
-TEST_CASE("Hysteresis tolerates overflows until the scale shrinks, and is whole again after growth") {
-  GradientScaler scaler({.initial = 64, .growth_interval = 3, .hysteresis = 2});
-  run(scaler, {true});
-  CHECK(scaler.scale() == 64);
-  run(scaler, {false, true});  // the tolerance was used up, and two good updates did not give it back
-  CHECK(scaler.scale() == 32);
-  run(scaler, {true});
-  CHECK(scaler.scale() == 16);
-  run(scaler, {false, false, false, true});
-  CHECK(scaler.scale() == 32);
-}
-
-TEST_CASE("Consecutive hysteresis is whole again after every good update") {
-  GradientScaler scaler({.initial = 64, .hysteresis = 2, .refill = true});
-  run(scaler, {true, false, true, false});
-  CHECK(scaler.scale() == 64);
-  run(scaler, {true, true});
-  CHECK(scaler.scale() == 32);
-}
-
-TEST_CASE("A scale that cannot shrink any more ends the run") {
-  GradientScaler scaler({.initial = 4, .minimum = 3});
-  run(scaler, {true});
-  CHECK(scaler.scale() == 3);
-  try {
-    run(scaler, {true});
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::kDiverged);
-  }
-}
-
-TEST_CASE("A fixed scale never moves, not even by resuming a run that had another one") {
-  GradientScaler scaler({.initial = 128, .dynamic = false, .growth_interval = 1});
-  run(scaler, {true, false, false, true});
-  CHECK(scaler.scale() == 128);
-  scaler.load_state({{"scale", 4.0}, {"good_updates", 1}});
-  CHECK(scaler.scale() == 128);
-}
-
-TEST_CASE("The tolerance of a dynamic scale survives a resume") {
-  GradientScaler first({.initial = 64, .hysteresis = 2}), second({.initial = 1, .hysteresis = 2});
-  run(first, {true});
-  second.load_state(parse_json(dump_json(first.state()), "state"));
-  run(second, {true});
-  CHECK(second.scale() == 32);
+TEST_CASE(
+    "What the loss was multiplied by is divided out of the norm and, with the clipping, out of what an "
+    "update sees") {
+  const std::vector<at::Tensor> parameters{with_gradient({3 * 1024, 0}), with_gradient({0, 4 * 1024})};
+  const at::Tensor scale = at::full({}, 1024.0, at::kFloat);
+  const Clipping free = clipping(parameters, 0, scale), clipped = clipping(parameters, 1, scale);
+  CHECK(free.norm.item<float>() == 5);
+  CHECK(free.factor.item<float>() == 1.0F / 1024);
+  CHECK(clipped.norm.item<float>() == 5);
+  CHECK(clipped.factor.item<float>() == Approx(1.0 / 1024 / 5));
+  CHECK_FALSE(clipping(parameters, 0).factor.defined());
 }
 
 }  // namespace hftrain::optim
