@@ -2,6 +2,7 @@
 
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/tokenizer/class_pipelines.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/temporary_directory.h"
@@ -42,6 +43,7 @@ TEST_CASE("A folder whose files agree has nothing that is not heeded") {
 TEST_CASE("A class that is not that of the model beside it has nothing that is not heeded") {
   CHECK(said_of("llama2_old", {{"tokenizer_class", "LlamaTokenizer"}}, "mistral").empty());
   CHECK(said_of("llama3", {{"tokenizer_class", "LlamaTokenizerFast"}}, "deepseek_v3").empty());
+  CHECK(said_of("llama3", {{"tokenizer_class", "LlamaTokenizerFast"}}, "gemma").size() == 1);
 }
 
 TEST_CASE("What transformers builds of tokenizer_config.json and the pipeline does not have is said") {
@@ -64,6 +66,41 @@ TEST_CASE("What transformers builds of tokenizer_config.json and the pipeline do
   for (const char* name : {"RobertaTokenizer", "BartTokenizerFast", "LEDTokenizer"})
     CHECK(said_of("roberta", {{"tokenizer_class", name}, {"add_prefix_space", true}}) ==
           Said{"add_prefix_space is true, and the pre-tokenizer's false"});
+}
+
+TEST_CASE("Parts that a class of transformers builds anew are said, by what the file has in their place") {
+  using Said = std::vector<std::string>;
+  const auto of = [](const std::string& tokenizer_class, const Json& normalizer, const Json& pre_tokenizer,
+                     const Json& post_processor) {
+    return replaced_parts(tokenizer_class, {normalizer, pre_tokenizer, post_processor});
+  };
+  const Json bytes = {{"type", "ByteLevel"}, {"use_regex", true}}, split = {{"type", "Split"}};
+  const Json cut = {{"type", "ByteLevel"}, {"use_regex", false}};
+  const Json by_pattern = {{"type", "Sequence"}, {"pretokenizers", {split, cut}}};
+  const Json nfc = {{"type", "NFC"}}, special = {{"SpecialToken", {{"id", "</s>"}}}},
+             text = {{"Sequence", {{"id", "A"}}}};
+  const Json ends = {{"type", "TemplateProcessing"}, {"single", Json::array({text, special})}};
+  CHECK(of("GPT2Tokenizer", nullptr, bytes, nullptr).empty());
+  CHECK(of("GPT2Tokenizer", nfc, by_pattern, nullptr) ==
+        Said{"GPT2Tokenizer of transformers 5 has no normalizer, the file NFC",
+             "GPT2Tokenizer of transformers 5 has the pre-tokenizer ByteLevel, the file Split, "
+             "ByteLevel-without-its-pattern"});
+  CHECK(of("Qwen2Tokenizer", nfc, by_pattern, nullptr).empty());
+  CHECK(of("RobertaTokenizer", nullptr, bytes, nullptr) ==
+        Said{"RobertaTokenizer of transformers 5 puts tokens around every text (1 before and 1 behind), the "
+             "file's "
+             "post-processor 0 before and 0 behind"});
+  CHECK(of("RobertaTokenizer", nullptr, bytes, {{"type", "RobertaProcessing"}}).empty());
+  const Json pieces = {{"type", "Metaspace"}};
+  CHECK(of("T5Tokenizer", {{"type", "Precompiled"}}, pieces, ends).empty());
+  CHECK(of("T5Tokenizer", nfc, pieces, {{"type", "Sequence"}, {"processors", Json::array({ends})}}) ==
+        Said{"T5Tokenizer of transformers 5 has no normalizer, the file NFC"});
+  CHECK(of("XLMRobertaTokenizer", nullptr, pieces, ends).size() == 1);
+  CHECK(of("BertTokenizer", nullptr, nullptr, nullptr).size() == 3);
+  CHECK(of("TokenizersBackend", nfc, nullptr, nullptr).empty());
+  // The class of the model beside it.
+  CHECK(said_of("gpt2", Json::object(), "roberta").size() == 1);
+  CHECK(said_of("gpt2", Json::object()).empty());
 }
 
 TEST_CASE("Special tokens that transformers looks for in another way are said, whatever the class") {

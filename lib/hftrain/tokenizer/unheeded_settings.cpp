@@ -6,11 +6,13 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
 #include "hftrain/tokenizer/aligned_text.h"
+#include "hftrain/tokenizer/class_pipelines.h"
 #include "hftrain/tokenizer/json_part.h"
 #include "hftrain/tokenizer/named_tokens.h"
 #include "hftrain/tokenizer/normalizers.h"
@@ -34,7 +36,7 @@ constexpr const char* kOfMarks = "LlamaTokenizer";
 
 // Parts of tokenizer.json without its vocabulary.
 struct PipelineTexts {
-  Json normalizer, pre_tokenizer, added_tokens;
+  Json normalizer, pre_tokenizer, post_processor, added_tokens;
   std::optional<std::string> vanishing;  // an added token that its normalizer makes nothing of
 };
 
@@ -77,6 +79,7 @@ PipelineTexts pipeline_texts(const std::string& folder) {
   };
   take("normalizer", texts.normalizer);
   take("pre_tokenizer", texts.pre_tokenizer);
+  take("post_processor", texts.post_processor);
   take("added_tokens", texts.added_tokens);
   texts.vanishing = vanishing_token(JsonPart(root, folder + "/tokenizer.json"));
   return texts;
@@ -206,10 +209,12 @@ void say_byte_level_space(const Settings& settings, std::vector<std::string>& sa
                    word(part.value("add_prefix_space", Json(true))));
 }
 
-// Beside a model of another kind AutoTokenizer takes the file as it is, or a class that the caller looks at.
+// Beside a model that it knows another class of; beside one that it knows of none AutoTokenizer takes the file as it is.
 bool builds_metaspace(const Settings& settings) {
   if (settings.tokenizer_class != kOfMarks) return false;
-  return settings.model_type.empty() || to_lower(kOfMarks) == settings.model_type + "tokenizer";
+  if (settings.model_type.empty() || to_lower(kOfMarks) == settings.model_type + "tokenizer") return true;
+  return class_that_opens("", settings.model_type) != class_that_opens("", "") &&
+         class_that_opens(kOfMarks, settings.model_type) == kOfMarks;
 }
 
 void say_metaspace(const Settings& settings, std::vector<std::string>& said) {
@@ -225,6 +230,8 @@ void say_metaspace(const Settings& settings, std::vector<std::string>& said) {
     said.push_back(instead +
                    "the file's Prepend, and makes other tokens after special ones and of spaces "
                    "that begin a text");
+  if (part.is_null() && !of_bytes && part_of_type(pipeline.normalizer, "Prepend").is_null())
+    said.push_back(instead + "what cuts the file's texts at spaces");
   if (part.is_null()) return;
   const bool legacy = settings.truth("legacy").value_or(false);
   const bool space = settings.truth("add_prefix_space").value_or(true);
@@ -233,6 +240,14 @@ void say_metaspace(const Settings& settings, std::vector<std::string>& said) {
   if (scheme != wanted)
     said.push_back("its legacy and add_prefix_space ask for the prepend_scheme " + wanted +
                    ", and the pre-tokenizer has " + scheme);
+}
+
+void say_replaced_parts(const Settings& settings, std::vector<std::string>& said) {
+  const PipelineTexts& pipeline = settings.pipeline;
+  const std::string opens = class_that_opens(settings.tokenizer_class, settings.model_type);
+  for (std::string& each :
+       replaced_parts(opens, {pipeline.normalizer, pipeline.pre_tokenizer, pipeline.post_processor}))
+    said.push_back(std::move(each));
 }
 
 Settings read_settings_of(const std::string& folder) {
@@ -256,6 +271,7 @@ std::vector<std::string> unheeded_settings(const Tokenizer& tokenizer) {
   say_case(settings, said);
   say_byte_level_space(settings, said);
   say_metaspace(settings, said);
+  say_replaced_parts(settings, said);
   return said;
 }
 

@@ -302,3 +302,21 @@ fault("WORLD_SIZE without a rank is passed over in silence",
       "launcher/environments/rank_variables.cpp", "if (seen.empty() && !(plain && names_others())) return", "if (seen.empty()) return",
       tests=["launcher: variables of one process among several without its rank are named in a warning"],
       says=r"WORLD_SIZE=2 of the environment")
+
+PARTS = ["tokenizer: Parts that a class of transformers builds anew are said, by what the file has in their place"]
+
+fault("a file's pattern is told as the class's own",
+      "lib/hftrain/tokenizer/class_pipelines.cpp", "if (!lacks && !has_more) return;", "if (!lacks) return;",
+      tests=PARTS, says=r"no normalizer")
+
+fault("tokens that a class puts around texts are not compared",
+      "lib/hftrain/tokenizer/class_pipelines.cpp", "*row->around != around_in(parts.post_processor)", "*row->around == Around{7, 7}",
+      tests=PARTS, says=r"puts tokens around")
+
+fault("a class that opens the folder of another model is asked by the name in the file alone",
+      "lib/hftrain/tokenizer/unheeded_settings.cpp", "class_that_opens(settings.tokenizer_class, settings.model_type);", "settings.tokenizer_class;",
+      tests=PARTS, says=r"said_of")
+
+fault("Llama's class beside a model of another kind is taken for none",
+      "lib/hftrain/tokenizer/unheeded_settings.cpp", "return class_that_opens(\"\", settings.model_type) != class_that_opens(\"\", \"\") &&", "return settings.model_type.empty() &&",
+      tests=["tokenizer: A class that is not that of the model beside it has nothing that is not heeded"], says=r"gemma|said_of")
