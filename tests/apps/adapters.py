@@ -180,6 +180,10 @@ def an_adapter_goes_on_from_its_folder_and_merges(fixture, folder):
     fixture.train(first, "--lora_dropout", 0)
     fixture.train(second, "--lora_dropout", 0, model=first, steps=2)
     expect(losses(second)[0] < losses(first)[0], "it goes on", (losses(first), losses(second)))
+    kept = read_json(first, "adapter_config.json")
+    for value, wanted in (((), kept["lora_dropout"]), ((0.5,), 0.5)):  # a flag of the run is what its adapter says it was trained with
+        fixture.train(folder + "/dropout", *(["--lora_dropout", *value] if value else []), "--overwrite_output_dir", model=first, steps=1)
+        expect(read_json(folder + "/dropout", "adapter_config.json") == {**kept, "lora_dropout": wanted}, f"lora_dropout {wanted}, and nothing else", kept)
     before, after = (numbers_of(place + "/adapter_model.safetensors", "base_model.model.transformer.h.0.attn.c_attn.lora_B.weight")
                      for place in (first, second))
     expect(before != after, "and learns", before[:4])

@@ -81,13 +81,14 @@ struct GrowthCase {
   OpeningRules rules;
   std::vector<WholeTensor> expected;
 
-  void add(const std::string& name, const at::Tensor& whole, int64_t rows_before, plan::GrowthKind kind) {
+  void add(const std::string& name, const at::Tensor& whole, std::vector<int64_t> shape_before,
+           plan::GrowthKind kind) {
     architectures::ParameterSpec spec;
     spec.name = name;
     spec.shape = whole.sizes().vec();
     spec.embedding = name == "embed.weight";
     table.parameters.push_back(spec);
-    rules.grown.push_back({name, rows_before, kind});
+    rules.grown.push_back({name, std::move(shape_before), kind});
     expected.push_back({name, "", whole});
   }
   // What rank `rank` of `world` loads, rows of each parameter one after another.
@@ -125,7 +126,7 @@ TEST_CASE("new tokens get the rows that transformers draws for the same generato
     write_tensors(run.folder.path(), stored);
     for (const auto& [name, tensor] : stored) {
       const Json& added = entry[name == "embed.weight" ? "embedding" : "head"];
-      run.add(name, at::cat({tensor, tensor_of(added)}), before, plan::GrowthKind::kTokens);
+      run.add(name, at::cat({tensor, tensor_of(added)}), tensor.sizes().vec(), plan::GrowthKind::kTokens);
     }
     for (const int world : {1, 2, 3}) {
       std::vector<at::Tensor> whole = run.loaded(0, world);
@@ -149,10 +150,10 @@ TEST_CASE("the bias of a grown head and new positions begin as their kinds say")
   write_tensors(
       run.folder.path(),
       {{"zeros", before}, {"mean", before}, {"positions", at::ones({4, 2})}, {"sines", at::ones({4, 2})}});
-  run.add("zeros", at::cat({before, at::zeros({2})}), 4, plan::GrowthKind::kZeros);
-  run.add("mean", at::cat({before, at::full({2}, 1.5)}), 4, plan::GrowthKind::kMean);
-  run.add("positions", at::ones({400, 2}), 4, plan::GrowthKind::kPositions);
-  run.add("sines", at::ones({6, 2}), 4, plan::GrowthKind::kPositions);
+  run.add("zeros", at::cat({before, at::zeros({2})}), {4}, plan::GrowthKind::kZeros);
+  run.add("mean", at::cat({before, at::full({2}, 1.5)}), {4}, plan::GrowthKind::kMean);
+  run.add("positions", at::ones({400, 2}), {4, 2}, plan::GrowthKind::kPositions);
+  run.add("sines", at::ones({6, 2}), {4, 2}, plan::GrowthKind::kPositions);
   run.table.parameters.back().init.kind = architectures::InitKind::kSinusoids;
   const std::vector<at::Tensor> loaded = run.loaded(0, 1);
   CHECK(loaded[0].equal(run.expected[0].tensor));
@@ -169,7 +170,7 @@ TEST_CASE("numbers of tokens in one row grow to the right, on any number of rank
   const auto before = at::arange(1, 5, at::kFloat).unsqueeze(0);
   GrowthCase run;
   write_tensors(run.folder.path(), {{"bias", before}});
-  run.add("bias", at::cat({before, at::zeros({1, 3})}, 1), 4, plan::GrowthKind::kZeros);
+  run.add("bias", at::cat({before, at::zeros({1, 3})}, 1), {1, 4}, plan::GrowthKind::kZeros);
   for (const int world : {1, 2}) {
     std::vector<at::Tensor> rows;
     for (int rank = 0; rank < world; ++rank) rows.push_back(run.loaded(rank, world).at(0));
@@ -183,15 +184,15 @@ TEST_CASE("numbers of tokens in one row grow to the right, on any number of rank
 TEST_CASE("a tensor with another number of rows than the plan counted is still refused") {
   GrowthCase run;
   write_tensors(run.folder.path(), {{"embed.weight", at::ones({5, 2})}});
-  run.add("embed.weight", at::ones({8, 2}), 4, plan::GrowthKind::kTokens);
-  CHECK_THAT(said_by([&] { run.loaded(0, 1); }), Catch::Contains("asks for [8, 2], the file holds [5, 2]"));
+  run.add("embed.weight", at::ones({8, 2}), {4, 2}, plan::GrowthKind::kTokens);
+  CHECK_THAT(said_by([&] { run.loaded(0, 1); }), Catch::Contains("asks for [4, 2], the file holds [5, 2]"));
 }
 
 TEST_CASE("weights of another shape stay as they were where that is asked for, and are named") {
   GrowthCase run;
   write_tensors(run.folder.path(), {{"kept", at::ones({2, 2})}, {"head.weight", at::ones({3, 2})}});
-  run.add("kept", at::ones({2, 2}), 2, plan::GrowthKind::kTokens);
-  run.add("head.weight", at::ones({5, 2}), 5, plan::GrowthKind::kTokens);
+  run.add("kept", at::ones({2, 2}), {2, 2}, plan::GrowthKind::kTokens);
+  run.add("head.weight", at::ones({5, 2}), {5, 2}, plan::GrowthKind::kTokens);
   run.rules.grown.clear();
   RowStrategy strategy(0, 1, run.expected);
   strategy.forget();

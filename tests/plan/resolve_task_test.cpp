@@ -98,8 +98,14 @@ TEST_CASE("a stored weight of another shape than the run's is refused by the pla
   std::vector<int64_t>& embedding = one.model.stored_shapes["transformer.wte.weight"].shape;
   one.model.tokenizer_vocabulary = embedding[0] + 7;  // for which the embedding grows
   one.plan();
-  embedding[0] -= 1;
-  CHECK(contains(one.error().render(), "'transformer.wte.weight' has the wrong shape"));
+  const std::string before = std::to_string(embedding[0]);
+  for (const int more : {-1, 7}) {  // not even as many as it grows to: from_pretrained refuses them, too
+    embedding[0] = std::stoll(before) + more;
+    const std::string said = one.error().render();
+    CHECK(contains(said, "'transformer.wte.weight' has the wrong shape"));
+    CHECK(contains(
+        said, "config.json asks for [" + before + ", 8], the file holds [" + std::to_string(embedding[0])));
+  }
 }
 
 TEST_CASE("shapes are held against every name that files have for a parameter") {

@@ -391,7 +391,7 @@ TEST_CASE("a tokenizer larger than the model enlarges it, and what a loaded one 
   CHECK(grown.config["vocab_size"] == 120);
   REQUIRE(grown.grown.size() == 1);
   CHECK(grown.grown[0].name == "transformer.wte.weight");
-  CHECK(grown.grown[0].rows_before == 100);
+  CHECK(grown.grown[0].shape_before == std::vector<int64_t>{100, 8});
   CHECK(grown.grown[0].kind == GrowthKind::kTokens);
   CHECK(plan.model.grown.empty());
   loaded.model.tokenizer_vocabulary = 90;
@@ -438,7 +438,7 @@ TEST_CASE("a masked language model grows its output's bias too, and any family i
   const auto biased = grown_parameters(*speaking("100"), *speaking("120"));
   REQUIRE(biased.size() == 2);
   CHECK(biased[1].name == "final_logits_bias");
-  CHECK(biased[1].rows_before == 100);
+  CHECK(biased[1].shape_before == std::vector<int64_t>{1, 100});
   CHECK(biased[1].kind == GrowthKind::kZeros);
   const std::string small = "dim=8,n_heads=2,n_layers=1,hidden_dim=8,vocab_size=50,max_position_embeddings=";
   const auto before =
@@ -448,7 +448,7 @@ TEST_CASE("a masked language model grows its output's bias too, and any family i
   const auto positions = grown_parameters(*before, *after);
   REQUIRE(positions.size() == 1);
   CHECK(positions[0].name == "distilbert.embeddings.position_embeddings.weight");
-  CHECK(positions[0].rows_before == 32);
+  CHECK(positions[0].shape_before == std::vector<int64_t>{32, 8});
   CHECK(positions[0].kind == GrowthKind::kPositions);
 }
 
@@ -503,7 +503,7 @@ TEST_CASE("positions are added when that is asked for") {
   CHECK(plan.config["n_positions"] == 80);
   REQUIRE(plan.grown.size() == 1);
   CHECK(plan.grown[0].name == "transformer.wpe.weight");
-  CHECK(plan.grown[0].rows_before == 64);
+  CHECK(plan.grown[0].shape_before == std::vector<int64_t>{64, 8});
   CHECK(plan.grown[0].kind == GrowthKind::kPositions);
   CHECK(contains(longer.notes(), "80 positions instead of 64"));
   CHECK(contains(Case({"--block_size", "80"}).error().render(), "--resize_position_embeddings"));

@@ -27,7 +27,7 @@ RunPlan sample_plan() {
                                       .read = {.file = "/data/a.csv", .names = {"body"}},
                                       .max_samples = 9,
                                       .identity = "stream-1"};
-  plan.model.grown = {{"wte.weight", 100, GrowthKind::kTokens}};
+  plan.model.grown = {{"wte.weight", {100, 8}, GrowthKind::kTokens}};
   plan.model.adapter = AdapterPlan{};
   plan.precision.tf32 = false;
   plan.saving.total_limit = 2;

@@ -254,6 +254,12 @@ Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, c
           {"use_rslora", spec.rank_stabilised}};
 }
 
+std::string with_dropout(const std::string& text, double dropout) {
+  Json config = Json::parse(text);
+  config["lora_dropout"] = dropout;
+  return dump_json(config) + '\n';
+}
+
 std::string with_names_in_memory(const std::string& text, const ParameterTable& table,
                                  const AdapterSpec& spec) {
   const auto names_one = [&](const std::string& target, const auto& name_of) {

@@ -29,6 +29,9 @@ Json adapter_config_json(const ParameterTable& table, const AdapterSpec& spec, c
 std::string with_names_in_memory(const std::string& text, const ParameterTable& table,
                                  const AdapterSpec& spec);
 
+// The same text with another share of inputs that training drops.
+std::string with_dropout(const std::string& text, double dropout);
+
 // What an adapter_config.json says of an adapter. An Error (exit code 4) that names `origin` for another kind of
 // adapter and for what is not implemented: magnitudes, ranks of single modules, biases, regular expressions, and whatever a key
 // that peft 0.21 does not have switches on.

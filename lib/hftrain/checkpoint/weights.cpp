@@ -101,11 +101,12 @@ StoredParameter find_parameter(const ParameterSpec& spec, const std::vector<std:
   }
   const bool may_lack = spec.buffer || spec.adapts || (spec.head && rules.head == StoredHead::kAnother);
   if (found.copies.empty() && !may_lack) throw missing(spec.name, weights);
+  const std::vector<int64_t>& wanted = plan::shape_in_files(spec, rules.grown);
   for (const TensorEntry* copy : found.copies) {
-    if (!plan::fits_or_grows(spec, copy->shape, rules.grown)) {
+    if (copy->shape != wanted) {
       const std::string path = weights.folder() + '/' + weights.files_of(copy->name).front();
       if (!rules.ignore_mismatched_sizes)
-        throw plan::wrong_shape(copy->name, path, spec.shape, copy->shape, rules.told);
+        throw plan::wrong_shape(copy->name, path, wanted, copy->shape, rules.told);
       found.mismatch = copy;
       found.copies.clear();
       break;
@@ -325,8 +326,7 @@ LoadedWeights load_weights(const ParameterTable& table, const StoredWeights& wei
   for (const plan::GrownParameter& grown : rules.grown) {
     const StoredParameter& parameter = stored.at(grown.name);
     const ParameterSpec& spec = spec_named(table, grown.name);
-    if (!parameter.copies.empty() && parameter.copies[0]->shape != spec.shape)
-      added.add(spec, grown, weights, *parameter.copies[0]);
+    if (!parameter.copies.empty()) added.add(spec, grown, weights, *parameter.copies[0]);
   }
   strategy.visit_parameters(
       [&](const StatePart& part) {

@@ -161,7 +161,7 @@ std::string stream_order_text(const RunPlan& plan) {
   return order + ", every rank reading all of them and taking its batches";
 }
 
-std::string shape_text(const DataPlan& data) {
+std::string length_text(const DataPlan& data) {
   const std::string tokens = with_thousands(data.block_size) + " tokens";
   if (data.preprocessor) {
     return "images of " + std::to_string(data.preprocessor->height) + " by " +
@@ -173,7 +173,7 @@ std::string shape_text(const DataPlan& data) {
 std::string data_text(const RunPlan& plan) {
   const DataPlan& data = plan.data;
   const bool images = data.preprocessor.has_value();
-  std::vector<std::string> parts = {std::string(tasks::row_of(data.task).name), shape_text(data)};
+  std::vector<std::string> parts = {std::string(tasks::row_of(data.task).name), length_text(data)};
   if (plan.do_train)
     parts.push_back(data.stream ? stream_text(*data.stream) : split_text("training", data.train, images));
   if (plan.do_eval || plan.evaluation.on_start)

@@ -230,6 +230,8 @@ std::optional<AdapterPlan> resolve_adapter(const ResolveInput& input, const Arch
     check_file(input, running, problems);
     plan.config =
         architectures::with_names_in_memory(input.model.adapter_config, running.parameters(), *spec);
+    if (spec->dropout != input.model.adapter->dropout)
+      plan.config = architectures::with_dropout(plan.config, spec->dropout);
     return plan;
   }
   const std::string type = task_type(input, running.head(), problems);

@@ -222,12 +222,11 @@ void check_growth(const ResolveInput& input, const architectures::Architecture& 
     const std::string& name = specs[static_cast<size_t>(position)].name;
     for (const GrownParameter& grown : plan.grown) {
       if (grown.name != name) continue;
-      return problems.usage(
-          "the model grows, and the adapter would not hold what is new",
-          input.parsed.origins.describe("use_peft"),
-          name + " gets more rows than the " + std::to_string(grown.rows_before) + " of the folder",
-          "--lora_modules_to_save " + name.substr(0, name.rfind('.')) +
-              ", or a tokenizer whose ids the model has");
+      return problems.usage("the model grows, and the adapter would not hold what is new",
+                            input.parsed.origins.describe("use_peft"),
+                            name + " gets more rows than the folder's " + shape_text(grown.shape_before),
+                            "--lora_modules_to_save " + name.substr(0, name.rfind('.')) +
+                                ", or a tokenizer whose ids the model has");
     }
   }
 }

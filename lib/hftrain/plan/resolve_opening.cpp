@@ -79,8 +79,7 @@ std::vector<GrownParameter> grown_parameters(const Architecture& loaded, const A
   for (const ParameterSpec& spec : running.parameters().parameters) {
     const ParameterSpec* before = find_parameter(loaded.parameters(), spec.name);
     if (before == nullptr || before->shape == spec.shape || spec.shape.empty()) continue;
-    grown.push_back(
-        {spec.name, before->shape[grown_dim(*before, spec)], kind_of(*before, spec, loaded, running)});
+    grown.push_back({spec.name, before->shape, kind_of(*before, spec, loaded, running)});
   }
   return grown;
 }

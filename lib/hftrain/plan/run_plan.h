@@ -106,7 +106,7 @@ enum class GrowthKind {
 // embeddings, or samples are longer than its positions.
 struct GrownParameter {
   std::string name;
-  int64_t rows_before = 0;
+  std::vector<int64_t> shape_before;
   GrowthKind kind = GrowthKind::kTokens;
 };
 

@@ -84,7 +84,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(GrowthKind, {{GrowthKind::kTokens, "tokens"},
                                           {GrowthKind::kPositions, "positions"},
                                           {GrowthKind::kZeros, "zeros"},
                                           {GrowthKind::kMean, "mean"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GrownParameter, name, rows_before, kind)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GrownParameter, name, shape_before, kind)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdapterPlan, spec, folder, config)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FusedKernels, rope, swiglu, geglu, rms_norm, loss, rest, own)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelPlan, source_folder, hub_name, weights_mark, model_type, config,

@@ -55,13 +55,10 @@ std::optional<size_t> differing_dim(const std::vector<int64_t>& a, const std::ve
   return found;
 }
 
-bool fits_or_grows(const ParameterSpec& spec, const std::vector<int64_t>& stored,
-                   const std::vector<GrownParameter>& grown) {
-  if (stored == spec.shape) return true;
-  const std::optional<size_t> dim = differing_dim(stored, spec.shape);
-  return dim && std::ranges::any_of(grown, [&](const GrownParameter& each) {
-           return each.name == spec.name && stored[*dim] == each.rows_before;
-         });
+const std::vector<int64_t>& shape_in_files(const ParameterSpec& spec,
+                                           const std::vector<GrownParameter>& grown) {
+  const auto found = std::ranges::find(grown, spec.name, &GrownParameter::name);
+  return found == grown.end() ? spec.shape : found->shape_before;
 }
 
 Error wrong_shape(const std::string& name, const std::string& path, const std::vector<int64_t>& wanted,
@@ -75,10 +72,11 @@ Error wrong_shape(const std::string& name, const std::string& path, const std::v
 std::optional<Error> first_wrong_shape(const ParameterTable& table, const std::string& folder,
                                        const StoredShapes& stored, const std::vector<GrownParameter>& grown) {
   for (const ParameterSpec& spec : table.parameters) {
+    const std::vector<int64_t>& wanted = shape_in_files(spec, grown);
     for (const auto& copy : copies_of(spec, table, stored)) {
       const auto& [name, found] = *copy;
-      if (!fits_or_grows(spec, found.shape, grown))
-        return wrong_shape(name, folder + '/' + found.file, spec.shape, found.shape, /*way_out=*/true);
+      if (found.shape != wanted)
+        return wrong_shape(name, folder + '/' + found.file, wanted, found.shape, /*way_out=*/true);
     }
   }
   return std::nullopt;

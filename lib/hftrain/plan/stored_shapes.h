@@ -21,9 +21,9 @@ std::string shape_text(const std::vector<int64_t>& shape);
 // The dimension that alone is another in two shapes, as that of rows is; nothing where there is none or more than one.
 std::optional<size_t> differing_dim(const std::vector<int64_t>& a, const std::vector<int64_t>& b);
 
-// Whether a file may hold the parameter in this shape: its own, or that to which rows are added.
-bool fits_or_grows(const architectures::ParameterSpec& spec, const std::vector<int64_t>& stored,
-                   const std::vector<GrownParameter>& grown);
+// What the source folder has to hold a parameter in: its own shape, or that to which rows are added.
+const std::vector<int64_t>& shape_in_files(const architectures::ParameterSpec& spec,
+                                           const std::vector<GrownParameter>& grown);
 
 // Of the tensor `name` in the file `path`; `way_out`: --ignore_mismatched_sizes is one.
 Error wrong_shape(const std::string& name, const std::string& path, const std::vector<int64_t>& wanted,
