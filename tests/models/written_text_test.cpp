@@ -293,6 +293,13 @@ TEST_CASE("drafts are read by decoders that remember") {
   const auto encodes = strong_model("heads/t5_texts"), gpt2 = strong_model("models/gpt2");
   CHECK(TextModel(*encodes, runner, prompts, 6, 0).ahead() == 1);
   CHECK(TextModel(*gpt2, runner, prompts, 6, 0).ahead() == nn::cpu::kNarrowRows);
+  // A device launches each by itself.
+  ModelOptions there;
+  there.device = at::kMeta;
+  const auto architecture = architectures::Architecture::from_scratch(
+      "gpt2", "n_layer=1,n_embd=8,n_head=2,vocab_size=16", architectures::Head::kCausalLm);
+  const auto of_device = build_model(architecture, there);
+  CHECK(TextModel(*of_device, runner, prompts, 6, 0).ahead() == 1);
 }
 
 TEST_CASE("padding may stand before a prompt only") {

@@ -28,12 +28,15 @@ TEST_CASE("keys are repeated on a device where no kernel knows groups of heads")
   CHECK(heads_for_kernel(here, 8, true).is_same(here));
 }
 
-TEST_CASE("cuDNN's attention is not taken on a device beside dropout or a mask, where it is wrong") {
+TEST_CASE(
+    "cuDNN's attention is not taken on a device beside dropout or a mask, or without order, where it is "
+    "wrong") {
   const at::Tensor there = at::empty({2, 4, 5, 16}, at::TensorOptions(at::kMeta));
-  CHECK(needs_other_kernels(there, 0.1, false));
-  CHECK(needs_other_kernels(there, 0, true));
-  CHECK_FALSE(needs_other_kernels(there, 0, false));
-  CHECK_FALSE(needs_other_kernels(at::rand({2, 4, 5, 16}), 0.1, true));
+  CHECK(needs_other_kernels(there, 0.1, false, true));
+  CHECK(needs_other_kernels(there, 0, true, true));
+  CHECK(needs_other_kernels(there, 0, false, false));
+  CHECK_FALSE(needs_other_kernels(there, 0, false, true));
+  CHECK_FALSE(needs_other_kernels(at::rand({2, 4, 5, 16}), 0.1, true, false));
 }
 
 TEST_CASE("cuDNN's attention is left out for as long as somebody needs it so") {

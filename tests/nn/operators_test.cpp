@@ -78,6 +78,14 @@ TEST_CASE("The forms of the gated activation agree") {
   }
 }
 
+TEST_CASE("The norm by LibTorch's kernel is that of the composition, gradients included") {
+  const auto forms = [](const std::vector<at::Tensor>& in, Kernels kernels) {
+    if (kernels == Kernels::kFused) return rms_norm_of_library(in[0].transpose(0, 1), in[1], 1e-5);
+    return rms_norm(in[0].transpose(0, 1), in[1], 1e-5, Kernels::kReference);
+  };
+  check_forms_agree(forms, {random({3, 7, 16}, 1), random({16}, 2)});
+}
+
 TEST_CASE("The forms of the tanh gelu agree, also far from zero") {
   check_forms_agree(
       [](const auto& in, Kernels kernels) { return activate(Activation::kGeluTanh, in[0], kernels); },

@@ -65,6 +65,25 @@ TEST_CASE("weights that attention drops out are in the plan where they are kept:
   CHECK(memory("0.1", 1).activations == memory("0.0", 1).activations);
 }
 
+TEST_CASE("a gate's activation and a copy of bfloat16 logits are in the plan of a GPU that has them") {
+  const auto activations = [](std::vector<std::string> flags, int gpus, const std::string& inner = "16") {
+    flags.emplace_back("--do_train");
+    Case run(std::move(flags), machine(gpus));
+    run.model.architecture = architectures::Architecture::from_scratch(
+        "llama",
+        "num_hidden_layers=1,hidden_size=8,num_attention_heads=2,num_key_value_heads=2,vocab_size=128,"
+        "max_position_embeddings=64,intermediate_size=" +
+            inner);
+    return run.plan().memory_per_rank.activations;
+  };
+  constexpr int64_t kTokens = 8 * 64, kBlocks = 1 + 1, kItem = 4;
+  CHECK(activations({}, 1) - activations({"--use_liger_kernel"}, 1) == kBlocks * kTokens * 16 * kItem);
+  CHECK(activations({}, 0) == activations({"--use_liger_kernel"}, 0));
+  // Of 512 rows of 128 logits each number is there in bfloat16, in float32 and as its gradient; float16 is read as it is, and its
+  // matrix's gradient is summed in float32.
+  CHECK(activations({"--bf16"}, 1) - activations({"--fp16"}, 1) == kTokens * 128 * 4 - 128 * 8 * 4);
+}
+
 TEST_CASE("the memory of training has room for the gradients of the largest block, while backward is in it") {
   const auto activations = [](const std::string& encoder, const std::string& decoder) {
     Case run;

@@ -94,6 +94,8 @@ struct ActivationFootprint {
   // More of `linear` on a GPU, where attention takes the kernel that knows no groups of heads (nn/device_attention.h): keys and values
   // once for each head of queries.
   int64_t repeated = 0;
+  // More of `linear` on a GPU without kernels of ours: a gate's activation, beside what goes into it and comes out.
+  int64_t gated = 0;
   int64_t attended = 0;  // of `linear`: what attentions put out
   // Of a decoder's block that attends to an encoder's: per token of the input, and as `dropped` per own token and token of it.
   int64_t encoded = 0;

@@ -178,6 +178,7 @@ ActivationFootprint LlamaArchitecture::activations() const {
   // Both norms' inputs and outputs; q and k before and after the rotation, v, the attention's output; gate,
   // up and their product.
   block.linear = 4 * width + 3 * queries + 3 * keys + 3 * config_.intermediate_size;
+  block.gated = config_.intermediate_size;
   block.attended = queries;
   block.repeated = 2 * (queries - keys);
   if (config_.attention_dropout > 0) block.dropped = kOfDroppedWeight * config_.num_attention_heads;

@@ -146,7 +146,9 @@ void TextModel::select(std::span<const int64_t> parents) {
 }
 
 size_t TextModel::ahead() const {
-  const bool alone = !model_.remembers() || model_.architecture().has_encoder_and_decoder();
+  // On a device each token that is read ahead is launched by itself, and takes as long as a step.
+  const bool alone = !model_.remembers() || model_.architecture().has_encoder_and_decoder() ||
+                     !model_.options().device.is_cpu();
   return alone ? 1 : static_cast<size_t>(nn::cpu::kNarrowRows);
 }
 

@@ -66,7 +66,7 @@ at::Tensor attend(const Operands& x, bool composed, const AttentionOptions& opti
   if (composed)
     return std::get<0>(at::_scaled_dot_product_attention_math(
         x.query, x.key, x.value, x.given, options.dropout, x.causal, {}, options.scale, x.grouped()));
-  const WithoutCuDnn for_this(needs_other_kernels(x.query, options.dropout, x.given.has_value()));
+  const WithoutCuDnn for_this(needs_other_kernels(x.query, options.dropout, x.given.has_value(), x.causal));
   const int64_t heads = x.query.size(1);
   const at::Tensor key = heads_for_kernel(x.key, heads, x.given.has_value());
   const at::Tensor value = heads_for_kernel(x.value, heads, x.given.has_value());

@@ -4,8 +4,8 @@
 
 namespace hftrain::nn {
 
-bool needs_other_kernels(const at::Tensor& query, double dropout, bool masked) {
-  return !query.is_cpu() && (dropout > 0 || masked);
+bool needs_other_kernels(const at::Tensor& query, double dropout, bool masked, bool causal) {
+  return !query.is_cpu() && (dropout > 0 || masked || !causal);
 }
 
 WithoutCuDnn::WithoutCuDnn(bool needed) : taken_away_(needed && at::globalContext().userEnabledCuDNNSDP()) {

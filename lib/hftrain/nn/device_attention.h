@@ -7,9 +7,10 @@
 namespace hftrain::nn {
 
 // Whether cuDNN's kernels are wrong for what these queries ask. They know probabilities of dropout in steps of 1/16 alone, and 2.11.0
-// does not ask before it rounds (pytorch#174245 does). Beside a mask the gradient of queries is no number where a row's scores are all far
-// below zero and it has 64 places more than a multiple of 128 (cuDNN 9.19, which the wheel brings: pytorch#196678).
-bool needs_other_kernels(const at::Tensor& query, double dropout, bool masked);
+// does not ask before it rounds (pytorch#174245 does). Where not every query is hidden from the keys behind it, gradients are no numbers
+// where a row's scores are all far below zero and it has 64 keys more than a multiple of 128 (cuDNN 9.19, which the wheel brings:
+// pytorch#196678, cudnn-frontend#628), or one query (cudnn-frontend#1072).
+bool needs_other_kernels(const at::Tensor& query, double dropout, bool masked, bool causal);
 
 // While it lives, where `needed` says so, cuDNN's kernels are not taken: where they are wrong, and for rows of many lengths, as each shape
 // has a plan that is built when it comes up first (pytorch#155958). The switch is the process's: for the one thread that hands attention

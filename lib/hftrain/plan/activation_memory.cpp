@@ -58,6 +58,8 @@ int64_t block_bytes(const architectures::BlockStack& stack, const StackTokens& o
   if (cpu && block.dropped > 0) block.square = block.dropped;
   if (!cpu) block.cross = 0;
   if (!cpu) block.linear += repeated_numbers(block, own, plan, windows);
+  const FusedKernels& kernels = plan.model.fused_kernels;
+  if (!cpu && !(kernels.own && kernels.swiglu)) block.linear += block.gated;
   return own.all * (block.linear * item + (block.square * own.row + block.cross * input.row) * weight) +
          input.all * block.encoded * item + (cpu ? widened_bytes(block, own.all, input.all, item, wide) : 0);
 }

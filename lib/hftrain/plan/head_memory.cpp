@@ -61,10 +61,12 @@ int64_t bytes_of_logit(const architectures::Architecture& architecture, const Ru
   const bool fused = fuses_loss(architecture, plan);
   const bool half_on_host = !on_gpu(plan.ranks) && item != kFullPrecision;
   if (fused && !plan.optimizer.loss_by_probability && !on_gpu(plan.ranks) && !half_on_host) return item;
+  // A GPU's softmax in float32 reads float16 as it is, and has a copy of bfloat16 made first.
+  const bool converted = half_on_host || (on_gpu(plan.ranks) && plan.precision.compute == "bfloat16");
   // Of rows that stand apart ATen's softmax takes a copy.
-  const bool apart = logit_columns(architecture, plan) != architecture.outputs();
+  const bool apart = !converted && logit_columns(architecture, plan) != architecture.outputs();
   // The plain loss keeps its softmax and makes a gradient beside it.
-  return (apart ? 2 : 1) * item + (1 + (half_on_host ? 1 : 0) + (fused ? 0 : 1)) * kFullPrecision;
+  return (apart ? 2 : 1) * item + (1 + (converted ? 1 : 0) + (fused ? 0 : 1)) * kFullPrecision;
 }
 
 // Of a number of the last matrix's gradient: in float16, and in bfloat16 of several chunks, it is summed in float32, beside a

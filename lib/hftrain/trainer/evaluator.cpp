@@ -86,46 +86,48 @@ Evaluator::Evaluator(const plan::RunPlan& plan, models::Model& model, nn::UnitRu
 // Sharded parameters are gathered by all ranks together, so every rank goes through as many rounds as the one
 // with most batches. One without a batch in a round (possible without even_batches) computes another and does
 // not count it.
-StopSignal Evaluator::collect(const EvaluationRequest& request, ScorerExchange* scorers,
-                              std::vector<BatchLoss>& losses) {
+StopSignal Evaluator::collect(const EvaluationRequest& request, ScorerExchange* scorers, Losses& losses) {
   const at::NoGradGuard no_grad;
   std::optional<OutputCollector> collector;
   if (scorers != nullptr) collector.emplace(plan_.evaluation, plan_.data.padding.on_left, scorers->own());
   const int64_t rounds_of_piece = std::max<int64_t>(1, tasks::kSamplesOfPiece / samples_of_round());
   std::unique_ptr<BatchLoader> of_split = first_to_last(request);
   const int64_t rounds = communicator_.maximum(of_split->batches().value());
+  losses.means = at::zeros({rounds}, at::TensorOptions(model_.options().device).dtype(at::kFloat));
   const std::unique_ptr<BatchSource> loader = shown(std::move(of_split), request);
   StopPoll stop(communicator_);
   double reported = monotonic_seconds();
   for (int64_t round = 0; round < rounds; ++round) {
     if (const StopSignal seen = stop.look(); seen != StopSignal::kNone) return seen;
-    losses.push_back(next_loss(*loader, request, round, collector ? &*collector : nullptr));
+    const BatchLoss loss = next_loss(*loader, request, round, collector ? &*collector : nullptr);
+    if (loss.mean.defined()) losses.means.select(0, round).copy_(loss.mean);
+    losses.shares.push_back(loss.share);
     if (request.after_batch) request.after_batch();
     if (scorers != nullptr && (round + 1) % rounds_of_piece == 0) scorers->hand_on();
     if (monotonic_seconds() - reported > 0.2) {
       reported = monotonic_seconds();
       events_.send(plan::WorkerEvent::Kind::kProgress,
                    {{"phase", request.prefix}, {"done", round + 1}, {"total", rounds}});
-      if (scorers != nullptr) show_running_metrics(*scorers, losses, rounds);
+      if (scorers != nullptr) show_running_metrics(*scorers, losses.shares, rounds);
     }
   }
   if (collector) {
     collector->finish();
     scorers->hand_on();
-    show_running_metrics(*scorers, losses, rounds);
+    show_running_metrics(*scorers, losses.shares, rounds);
   }
   return StopSignal::kNone;
 }
 
 // --batch_eval_metrics. Of rank 0's own batches, unless those of all go in pieces: the others' are not known
 // before the end. Without a label they would be of nothing, as those of the whole split.
-void Evaluator::show_running_metrics(const ScorerExchange& scorers, const std::vector<BatchLoss>& losses,
+void Evaluator::show_running_metrics(const ScorerExchange& scorers, const std::vector<LossShare>& shares,
                                      int64_t rounds) {
   if (!plan_.evaluation.shows_running_metrics || communicator_.rank() != 0) return;
   const bool labelled =
-      std::any_of(losses.begin(), losses.end(), [](const BatchLoss& loss) { return loss.losses > 0; });
+      std::any_of(shares.begin(), shares.end(), [](const LossShare& share) { return share.losses > 0; });
   if (!labelled && !scorers.widest().judges_by_itself()) return;
-  std::string text = "after batch " + std::to_string(losses.size()) + " of " + std::to_string(rounds) +
+  std::string text = "after batch " + std::to_string(shares.size()) + " of " + std::to_string(rounds) +
                      (scorers.sees_all() ? ":" : " of rank 0:");
   for (const auto& [name, value] : scorers.widest().results())
     text += ' ' + name + ' ' + reporting::python_general(value, 4);
@@ -246,8 +248,8 @@ Evaluator::BatchLoss Evaluator::loss_of(const LoadedBatch& batch, at::Tensor& ou
   if (!writer_) output = std::move(made.output);
   if (!with_loss) return {};
   const auto labels = static_cast<float>(labels_of(columns));
-  if (weighs_by_labels()) return {made.loss.item<float>(), labels, 1};
-  return labels == 0 ? BatchLoss() : BatchLoss{made.loss.item<float>(), 1, 1};
+  if (!weighs_by_labels() && labels == 0) return {};
+  return {made.loss, {weighs_by_labels() ? labels : 1, 1}};
 }
 
 // Beside the batches of other ranks; otherwise all count alike.
@@ -256,13 +258,15 @@ bool Evaluator::weighs_by_labels() const {
          !judges_batches_alone();
 }
 
-std::optional<double> Evaluator::mean_loss(const std::vector<BatchLoss>& own, int64_t samples) {
-  at::Tensor mine = at::empty({static_cast<int64_t>(own.size()), 3}, at::kFloat);
+std::optional<double> Evaluator::mean_loss(const Losses& own, int64_t samples) {
+  const at::Tensor means = own.means.cpu();
+  at::Tensor mine = at::empty({static_cast<int64_t>(own.shares.size()), 3}, at::kFloat);
   auto rows = mine.accessor<float, 2>();
   for (int64_t i = 0; i < rows.size(0); ++i) {
-    rows[i][0] = own[static_cast<size_t>(i)].mean;
-    rows[i][1] = own[static_cast<size_t>(i)].weight;
-    rows[i][2] = own[static_cast<size_t>(i)].losses;
+    const LossShare& share = own.shares[static_cast<size_t>(i)];
+    rows[i][0] = means.const_data_ptr<float>()[i];
+    rows[i][1] = share.weight;
+    rows[i][2] = share.losses;
   }
   const at::Tensor all = gather(communicator_, mine);
   // A slice of a split batch counts by its samples like any batch of a rank.
@@ -291,7 +295,7 @@ Evaluation Evaluator::run(const EvaluationRequest& request) {
                     reporting::evaluation_header(request.prefix == "eval" ? "Evaluation" : "Prediction",
                                                  samples, plan_.batch.per_device_eval));
   }
-  std::vector<BatchLoss> losses;
+  Losses losses;
   std::optional<ScorerExchange> scorers;
   if (request.make_scorer)
     scorers.emplace(communicator_, request.make_scorer, request.place ? &*request.place : nullptr);

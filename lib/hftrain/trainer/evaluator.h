@@ -70,14 +70,21 @@ class Evaluator {
   void rehearse(const EvaluationRequest& request);
 
  private:
-  // Of one batch of this rank.
-  struct BatchLoss {
-    float mean = 0;
+  // What the loss of one batch of this rank counts.
+  struct LossShare {
     float weight = 0;  // beside those of other ranks; 0: there are no labels
     float losses = 0;  // 0: none, of no batch or of one whose loss nobody knows; else 1
   };
-  StopSignal collect(const EvaluationRequest& request, ScorerExchange* scorers,
-                     std::vector<BatchLoss>& losses);
+  struct BatchLoss {
+    at::Tensor mean;  // a scalar on the device; undefined: none
+    LossShare share;
+  };
+  // Of this rank's batches. The host reads them once, when all are handed out: a device computes the next batch meanwhile.
+  struct Losses {
+    at::Tensor means;  // [rounds] float32 on the device
+    std::vector<LossShare> shares;
+  };
+  StopSignal collect(const EvaluationRequest& request, ScorerExchange* scorers, Losses& losses);
   // Of the loader's next batch, which is that of round `round`; of none it computes another, which does not
   // count.
   BatchLoss next_loss(BatchSource& loader, const EvaluationRequest& request, int64_t round,
@@ -99,10 +106,10 @@ class Evaluator {
   // Of the batch of this rank in a round, the first ones: the rest only fills it up.
   int64_t rows_that_count(const LoadedBatch& batch, int64_t samples, int64_t round) const;
   int64_t samples_of_round() const;
-  void show_running_metrics(const ScorerExchange& scorers, const std::vector<BatchLoss>& losses,
+  void show_running_metrics(const ScorerExchange& scorers, const std::vector<LossShare>& shares,
                             int64_t rounds);
   // Nothing where no batch had labels.
-  std::optional<double> mean_loss(const std::vector<BatchLoss>& own, int64_t samples);
+  std::optional<double> mean_loss(const Losses& own, int64_t samples);
 
   const plan::RunPlan& plan_;
   models::Model& model_;

@@ -42,7 +42,8 @@ tasks::RowValues values_of(std::string name, const at::Tensor& rows) {
 
 }  // namespace
 
-void OutputCollector::add(const LoadedBatch& batch, const at::Tensor& output, int64_t rows, float loss) {
+void OutputCollector::add(const LoadedBatch& batch, const at::Tensor& output, int64_t rows,
+                          const at::Tensor& loss) {
   if (rows > 0) {
     Rows taken;
     taken.samples.assign(batch.samples.begin(), batch.samples.begin() + rows);
@@ -63,7 +64,8 @@ void OutputCollector::add(const LoadedBatch& batch, const at::Tensor& output, in
       input_names_.emplace_back(column.name);
       taken.inputs.push_back(tensor.narrow(0, 0, rows));
     }
-    if (plan_.gives_losses) taken.losses.assign(static_cast<size_t>(rows), loss);
+    if (plan_.gives_losses)
+      taken.losses.assign(static_cast<size_t>(rows), loss.defined() ? loss.item<float>() : 0);
     waiting_.push_back(std::move(taken));
   }
   if (static_cast<int64_t>(waiting_.size()) >= std::max<int64_t>(1, plan_.accumulation_steps)) finish();

@@ -21,7 +21,7 @@ class OutputCollector {
 
   // `output`: best ids or logits of the batch on any device; its first `rows` rows count. `loss`: the batch's.
   // Outputs stay on the device for --eval_accumulation_steps batches.
-  void add(const LoadedBatch& batch, const at::Tensor& output, int64_t rows, float loss);
+  void add(const LoadedBatch& batch, const at::Tensor& output, int64_t rows, const at::Tensor& loss);
   // Hands over what is left.
   void finish();
 
