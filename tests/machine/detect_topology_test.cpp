@@ -37,7 +37,7 @@ class FakeRoot {
     return *this;
   }
   HostResources host(int cores = 8) const { return detect_host({}, sources(cores)); }
-  TopologySources sources(int cores = 8) const { return {folder_.path() + '/', nullptr, cores}; }
+  TopologySources sources(int cores = 8) const { return {folder_.path() + '/', nullptr, "", cores}; }
 
  private:
   TemporaryDirectory folder_;
@@ -183,6 +183,28 @@ TEST_CASE("MKL_NUM_THREADS sets the threads too, and wins over OMP_NUM_THREADS a
       detect_host(environment_of({{"OMP_NUM_THREADS", "3"}, {"MKL_NUM_THREADS", "0"}}), root.sources());
   CHECK(wrong.requested_threads == 3);
   CHECK(wrong.threads_variable == "OMP_NUM_THREADS");
+}
+
+TEST_CASE("a driver that is too old for LibTorch leaves no GPU, and says which would do") {
+  FakeRoot root;
+  TopologySources sources = root.sources();
+  sources.torch_cuda = "13.0";
+  const auto found = [&](const std::string& cuda) {
+    sources.gpus = [cuda] { return GpuInventory{{plan::CudaDevice{}}, "570.86", cuda, ""}; };
+    return detect_topology({}, sources);
+  };
+  const plan::Topology old = found("12.8");
+  CHECK(old.gpu_problem ==
+        "driver 570.86 knows CUDA up to 12.8, and LibTorch here is built for CUDA 13.0 (CUDA 13 needs driver "
+        "580 or newer)");
+  CHECK(old.devices.size() == 1);
+  CHECK(old.visible.devices.empty());
+  for (const char* cuda : {"13.0", "13.2", "14.0", ""}) {
+    CHECK(found(cuda).gpu_problem.empty());
+    CHECK(found(cuda).visible.devices.size() == 1);
+  }
+  sources.torch_cuda = "";  // one for CPUs, which hftrain doctor tells of
+  CHECK(found("12.8").gpu_problem.empty());
 }
 
 TEST_CASE("a driver that does not answer matters only where there are GPUs") {

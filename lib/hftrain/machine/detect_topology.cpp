@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
+
+#include "hftrain/machine/installation.h"
 
 namespace hftrain::machine {
 namespace {
@@ -18,6 +21,26 @@ bool has_gpu_nodes(const std::string& root) {
     }
   }
   return false;
+}
+
+int major_of(const std::string& version) {
+  return std::atoi(version.c_str());
+}
+
+std::string cuda_of_own_libtorch(const Environment& environment) {
+  std::error_code failed;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) return "";
+  return inspect_installation((self.parent_path() / "hftrain-worker").string(), environment).torch_cuda;
+}
+
+// Empty where there is none, or one of the two says nothing. A driver serves all of its major version (CUDA's minor version
+// compatibility).
+std::string too_old(const plan::Topology& topology, const std::string& torch_cuda) {
+  if (topology.cuda_version.empty() || torch_cuda.empty()) return "";
+  if (major_of(topology.cuda_version) >= major_of(torch_cuda)) return "";
+  return "driver " + topology.driver_version + " knows CUDA up to " + topology.cuda_version +
+         ", and LibTorch here is built for CUDA " + torch_cuda + " (CUDA 13 needs driver 580 or newer)";
 }
 
 }  // namespace
@@ -37,6 +60,12 @@ plan::Topology detect_topology(const Environment& environment, const TopologySou
   }
   topology.devices = std::move(inventory.devices);
   topology.visible = plan::apply_visible_devices(topology.devices, topology.mask, topology.device_order);
+  if (topology.devices.empty()) return topology;
+  const std::string old =
+      too_old(topology, sources.torch_cuda ? *sources.torch_cuda : cuda_of_own_libtorch(environment));
+  if (old.empty()) return topology;
+  topology.gpu_problem = old;
+  topology.visible.devices.clear();
   return topology;
 }
 

@@ -15,6 +15,7 @@ namespace hftrain::machine {
 struct TopologySources {
   std::string root = "/";                    // of /proc, /sys and /dev
   std::function<plan::GpuInventory()> gpus;  // unset: query_nvml
+  std::optional<std::string> torch_cuda;     // "13.0"; unset: that of the LibTorch beside this program
   std::optional<int> allowed_cores;          // unset: sched_getaffinity
   std::optional<int> machine_cores;          // unset: sysconf
 };
