@@ -563,6 +563,36 @@ TEST_CASE("gpu_ids chooses nothing from a mask that hides every GPU, nor for ran
   CHECK_FALSE(contains(notes(parse({"--gpu_ids", "all", "--use_cpu"})), "gpu_ids"));
 }
 
+TEST_CASE("a command line that says no to a kind of sharding wins over the file of a launch") {
+  const AccelerateFile deepspeed(
+      "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config: {zero_stage: 3}\n");
+  CHECK(*deepspeed.arguments().parallel.sharding.strategy == "full_shard");
+  CHECK_FALSE(deepspeed.arguments({"--use_deepspeed", "false"}).parallel.sharding.strategy.value.has_value());
+  CHECK(contains(deepspeed.notes({"--use_deepspeed", "false"}), "zero_stage has no effect"));
+  CHECK(*parse({"--zero_stage", "3"}).arguments.parallel.sharding.strategy == "full_shard");
+
+  const AccelerateFile fsdp("distributed_type: FSDP\nnum_processes: 2\n");
+  CHECK(*fsdp.arguments().parallel.sharding.strategy == "full_shard");
+  for (const char* off : {"false", ""}) {
+    CHECK_FALSE(fsdp.arguments({"--fsdp", off}).parallel.sharding.strategy.value.has_value());
+    CHECK(contains(fsdp.notes({"--fsdp", off}), "the run is not sharded by FSDP"));
+    CHECK(contains(mistakes({"--use_fsdp", "--fsdp", off}), "use_fsdp and fsdp differ"));
+  }
+  Environment launched;
+  launched.set("ACCELERATE_USE_FSDP", "true");
+  CHECK_FALSE(sharding({"--fsdp", "false"}, launched).strategy.value.has_value());
+  CHECK(*sharding({}, launched).strategy == "full_shard");
+
+  const AccelerateFile narrow(
+      "distributed_type: DEEPSPEED\nnum_processes: 2\nmixed_precision: bf16\ndeepspeed_config: {zero_stage: "
+      "2}\n");
+  CHECK(narrow.arguments().precision.bf16);
+  const NamedFile file("--deepspeed", "ds.json",
+                       R"({"zero_optimization": {"stage": 1}, "bf16": {"enabled": true}})");
+  CHECK(file.arguments().precision.bf16);
+  CHECK(contains(file.mistakes({"--mixed_precision", "no"}), "bf16 differ"));
+}
+
 TEST_CASE("a DeepSpeed file that is not there is told with the line of the Accelerate file that names it") {
   const AccelerateFile file(
       "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n"

@@ -596,6 +596,8 @@ TEST_CASE("monitors, reductions and activation checkpointing") {
       "\"activation_checkpointing\": {\"partition_activations\": true}");
   const Arguments a = file.arguments({"--report_to", "jsonl"});
   CHECK(a.logging.report_to == Words{"jsonl", "tensorboard", "csv"});
+  CHECK(contains(file.notes({"--report_to", "none"}), "tensorboard is added to report_to"));
+  CHECK_FALSE(contains(file.notes(), "is added to report_to"));
   CHECK(a.logging.logging_dir == "logs/a");
   CHECK(*a.parallel.sharding.reduce_dtype == "bfloat16");
   CHECK(

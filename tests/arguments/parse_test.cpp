@@ -57,6 +57,11 @@ TEST_CASE("old names set the new ones and say so") {
   CHECK(a.device.use_cpu);
   CHECK(a.model.dtype == "bfloat16");
   CHECK(a.logging.include_num_input_tokens_seen == "all");
+  CHECK(parse({"--include_num_input_tokens_seen", "1"}).arguments.logging.include_num_input_tokens_seen ==
+        "all");
+  CHECK(parse({"--include_num_input_tokens_seen", "0"}).arguments.logging.include_num_input_tokens_seen ==
+        "no");
+  CHECK(parse({"--hf_compat", "4.46.3"}).arguments.hub.hub_private_repo == false);
   CHECK(a.data.max_train_samples == 10);
   CHECK(a.launch.nproc_per_node == "2");
   CHECK(a.parallel.ddp_backend == "gloo");

@@ -122,7 +122,7 @@ std::vector<FlagHistory> versioned() {
       {.flag = "hub_model_id", .first = "4.12.5"},
       {.flag = "hub_token", .first = "4.12.5"},
       {.flag = "hub_strategy", .first = "4.12.5"},
-      {.flag = "hub_private_repo", .first = "4.19.4", .older = {{"4.46.3", "false"}}},
+      {.flag = "hub_private_repo", .first = "4.19.4", .older = {{"4.46.3", "false", false}}},
       {.flag = "hub_always_push", .first = "4.34.1"},
       {.flag = "hub_revision", .first = "4.53.3"},
       {.flag = "push_to_hub_model_id", .first = "4.9.2", .last = "4.57.1"},

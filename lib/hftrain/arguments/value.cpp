@@ -95,7 +95,8 @@ Json word_for_bool(const Flag& flag, const Json& written) {
   if (!truth || (written.is_string() && flag.choice(written.get<std::string>()) != nullptr)) return written;
   const bool all = flag.choice("all") != nullptr && flag.slot.type == Type::kText;
   if (!written.is_boolean() && !all && flag.choice("true") == nullptr) return written;
-  const bool numeric = !written.is_boolean() &&
+  const bool both = all && flag.choice("no") != nullptr;  // as a truth value, by all of its words
+  const bool numeric = !both && !written.is_boolean() &&
                        as_number<double>(written.is_string() ? written.get<std::string>() : written.dump());
   if (!numeric && !*truth && flag.choice("no") != nullptr) return "no";
   const bool none = flag.slot.type == Type::kList && flag.choice("none") != nullptr;

@@ -232,6 +232,16 @@ void note_stray_init(ParseOutcome& outcome) {
 }
 
 // Options of DeepSpeed that nothing would read.
+void note_declined_stage(ParseOutcome& outcome) {
+  if (unread(outcome, "zero_stage").is_null()) return;
+  outcome.notes.push_back(
+      {.severity = Diagnostic::Severity::kNote,
+       .what = "zero_stage has no effect",
+       .where = outcome.origins.describe("zero_stage"),
+       .why = "use_deepspeed is false (" + outcome.origins.describe("use_deepspeed") + ')',
+       .hint = ""});
+}
+
 void refuse_stray_flags(const ParseOutcome& outcome, Diagnostics& problems) {
   for (const char* flag : {"offload_optimizer_device", "offload_param_device", "offload_optimizer_nvme_path",
                            "offload_param_nvme_path", "zero3_save_16bit_model", "gradient_clipping"}) {
@@ -249,13 +259,17 @@ void refuse_stray_flags(const ParseOutcome& outcome, Diagnostics& problems) {
 }  // namespace
 
 bool asks_for_deepspeed(const Environment& environment, const ParseOutcome& outcome) {
-  return announces_deepspeed(environment) || unread(outcome, "use_deepspeed") == true ||
-         !unread(outcome, "deepspeed").is_null() || !unread(outcome, "zero_stage").is_null();
+  if (announces_deepspeed(environment) || unread(outcome, "use_deepspeed") == true) return true;
+  // Somebody said no, and not a file that repeats the default: a stage alone is then that of no run.
+  const bool declined =
+      unread(outcome, "use_deepspeed") == false && outcome.origins.is_chosen("use_deepspeed");
+  return !unread(outcome, "deepspeed").is_null() || (!declined && !unread(outcome, "zero_stage").is_null());
 }
 
 void import_deepspeed(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
   if (!asks_for_deepspeed(environment, outcome)) {
     note_stray_init(outcome);
+    note_declined_stage(outcome);
     return refuse_stray_flags(outcome, problems);
   }
   if (announces_deepspeed(environment)) note_announcement(outcome);

@@ -72,18 +72,26 @@ void tell_idle_scale(const DeepSpeedFile& file) {
   file.keys.tell_idle("/fp16/min_loss_scale", usual.minimum, why);
 }
 
-void add_tracker(const DeepSpeedFile& file, const char* tracker, const std::string& pointer) {
+// `given`: by somebody else than this file.
+void add_tracker(const DeepSpeedFile& file, const char* tracker, const std::string& pointer, bool given) {
   std::vector<std::string>& trackers = file.outcome.arguments.logging.report_to;
   for (const std::string& each : trackers) {
     if (each == tracker || each == "all") return;
   }
   trackers.emplace_back(tracker);
-  if (!file.flags.given("report_to")) file.outcome.origins.set("report_to", file.keys.place(pointer));
+  if (!given) return file.outcome.origins.set("report_to", file.keys.place(pointer));
+  // DeepSpeed's monitors write whatever the Trainer reports to.
+  file.outcome.notes.push_back(
+      {.severity = Diagnostic::Severity::kNote,
+       .what = std::string(tracker) + " is added to report_to",
+       .where = file.keys.place(pointer) + ", " + file.outcome.origins.describe("report_to"),
+       .why = "a monitor of the file writes whatever report_to says",
+       .hint = "\"enabled\": false in the file where it is not to"});
 }
 
-void import_tensorboard(const DeepSpeedFile& file) {
+void import_tensorboard(const DeepSpeedFile& file, bool given) {
   if (!file.keys.value_or("/tensorboard/enabled", false)) return;
-  add_tracker(file, "tensorboard", "/tensorboard/enabled");
+  add_tracker(file, "tensorboard", "/tensorboard/enabled", given);
   const std::string folder = file.keys.value_or<std::string>("/tensorboard/output_path", "");
   if (folder.empty()) {
     file.keys.tell_idle("/tensorboard/job_name", "DeepSpeedJobName", "it names a folder of output_path");
@@ -155,9 +163,11 @@ void import_vocabulary_size(const DeepSpeedFile& file) {
 }
 
 void import_monitors(const DeepSpeedFile& file) {
-  import_tensorboard(file);
-  if (file.keys.value_or("/csv_monitor/enabled", false)) add_tracker(file, "csv", "/csv_monitor/enabled");
-  if (file.keys.value_or("/wandb/enabled", false)) add_tracker(file, "wandb", "/wandb/enabled");
+  const bool given = file.flags.given("report_to");
+  import_tensorboard(file, given);
+  if (file.keys.value_or("/csv_monitor/enabled", false))
+    add_tracker(file, "csv", "/csv_monitor/enabled", given);
+  if (file.keys.value_or("/wandb/enabled", false)) add_tracker(file, "wandb", "/wandb/enabled", given);
 }
 
 }  // namespace hftrain::arguments

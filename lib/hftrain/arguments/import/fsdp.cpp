@@ -92,6 +92,10 @@ std::vector<std::string> words_of(const ParseOutcome& outcome) {
   return words;
 }
 
+bool declines_fsdp(const ParseOutcome& outcome) {
+  return outcome.origins.is_given("fsdp") && outcome.origins.is_chosen("fsdp") && words_of(outcome).empty();
+}
+
 // Flags fsdp_<key> that somebody gave, on the command line or in an Accelerate file.
 std::vector<const Flag*> given_flags(const ParseOutcome& outcome) {
   std::vector<const Flag*> flags;
@@ -118,6 +122,7 @@ class Import {
 
   std::optional<int64_t> run() {
     if (request_.words.empty() && !request_.launched) {
+      say_declined();
       say_without_effect();
       return std::nullopt;
     }
@@ -130,6 +135,25 @@ class Import {
   }
 
  private:
+  // A launch that asks for it, by words that are said apart.
+  void say_declined() {
+    const bool asked = is_on(outcome_, "use_fsdp") || announces_fsdp(environment_);
+    if (!asked) return;
+    if (request_.launch_origin.starts_with("--")) {
+      problems_.push_back(
+          {.what = "use_fsdp and fsdp differ",
+           .where = outcome_.origins.describe("use_fsdp") + ", " + outcome_.origins.describe("fsdp"),
+           .why = "one of them asks for FSDP, the other switches it off",
+           .hint = "leave one of them out"});
+      return;
+    }
+    outcome_.notes.push_back({.severity = Severity::kNote,
+                              .what = "the run is not sharded by FSDP",
+                              .where = request_.launch_origin + ", " + outcome_.origins.describe("fsdp"),
+                              .why = "fsdp is off",
+                              .hint = ""});
+  }
+
   void say_without_effect() {
     std::vector<std::string> names;
     // What is no mapping is a mistake in any case.
@@ -269,7 +293,7 @@ std::span<const char* const> fsdp_variables() {
 }
 
 bool launches_fsdp(const Environment& environment, const ParseOutcome& outcome) {
-  return is_on(outcome, "use_fsdp") || announces_fsdp(environment);
+  return (is_on(outcome, "use_fsdp") || announces_fsdp(environment)) && !declines_fsdp(outcome);
 }
 
 bool asks_for_fsdp(const Environment& environment, const ParseOutcome& outcome) {

@@ -45,9 +45,19 @@ void check_kind(const ParseOutcome& outcome, Diagnostics& problems) {
     refuse("nproc_per_node", "multi_gpu needs 2 ranks or more");
 }
 
+// On the command line it is a word against other files' fp16 and bf16, as --bf16 false is.
+void decline_both(ParseOutcome& outcome) {
+  const std::string& origin = outcome.origins.of("mixed_precision");
+  if (!origin.starts_with("--")) return;
+  for (const char* flag : {"fp16", "bf16"}) {
+    if (!outcome.origins.is_given(flag)) outcome.origins.set(flag, origin);
+  }
+}
+
 void import_mixed_precision(ParseOutcome& outcome, Diagnostics& problems) {
   const auto found = outcome.unread.find("mixed_precision");
-  if (found == outcome.unread.end() || found->second.is_null() || found->second == "no") return;
+  if (found == outcome.unread.end() || found->second.is_null()) return;
+  if (found->second == "no") return decline_both(outcome);
   const auto word = found->second.get<std::string>();
   const std::string& origin = outcome.origins.of("mixed_precision");
   if (word == "fp8") {
