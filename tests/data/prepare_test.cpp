@@ -15,6 +15,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/data/column_file.h"
 #include "hftrain/data/column_writer.h"
+#include "hftrain/data/data_files.h"
 #include "hftrain/data/estimate.h"
 #include "hftrain/data/split_request.h"
 #include "support/catch.h"
@@ -323,6 +324,20 @@ TEST_CASE("A damaged entry is not found, and is made again with a notice") {
     CHECK_THAT(notice, Contains(told + " and is made again"));
   }
   CHECK(fixture.entries().size() == 1);
+}
+
+TEST_CASE("A prepared folder is data of its own task alone") {
+  PrepareFixture fixture;
+  const PreparedData made = fixture.prepare(fixture.request());
+  CHECK(find_data_files({made.folder}, Split::kTrain, false).token_prefixes.size() == 1);
+  const std::string meta = made.folder + "/meta.json";
+  hftrain::Json record = hftrain::read_json_file(meta);
+  record["splits"]["train"]["columns"].push_back({{"name", "labels"}});
+  hftrain::write_file_atomically(meta, hftrain::dump_json(record));
+  CHECK_THROWS_WITH(find_data_files({made.folder}, Split::kTrain, false),
+                    Contains("samples of another task"));
+  hftrain::write_file_atomically(meta, "{\"format\": 1, \"splits\": 5}");
+  CHECK(find_data_files({made.folder}, Split::kTrain, false).token_prefixes.size() == 1);
 }
 
 TEST_CASE("An entry that does not say its longest sample is read for it, as those of before are") {

@@ -10,7 +10,10 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
 #include "hftrain/base/named_path.h"
+#include "hftrain/base/text.h"
+#include "hftrain/data/features.h"
 #include "hftrain/data/image_folder.h"
 #include "hftrain/data/path_patterns.h"
 #include "hftrain/data/row_format.h"
@@ -59,6 +62,29 @@ bool names_token_file(const std::string& path) {
   return is_prepared_folder(path) || is_pair_or_prefix(path);
 }
 
+Json part_of(const Json& object, const char* key) {
+  return object.is_object() ? object.value(key, Json()) : Json();
+}
+
+// A folder of samples with more than the ids of their tokens, which blocks would be cut of without a look at the rest. What is wrong with
+// a damaged one is told where it is opened.
+void refuse_other_task(const std::string& folder, Split split) {
+  const Json meta = read_json_file(folder + "/meta.json");
+  std::vector<std::string> columns, sources;
+  for (const Json& column : part_of(part_of(part_of(meta, "splits"), split_name(split)), "columns")) {
+    if (const Json name = part_of(column, "name"); name.is_string()) columns.push_back(name);
+  }
+  if (columns.empty() || (columns.size() == 1 && columns.front() == kInputIds)) return;
+  for (const Json& source : part_of(meta, "sources")) {
+    if (source.is_string()) sources.push_back(source);
+  }
+  throw Error(ExitCode::kUsage, "the folder holds samples of another task")
+      .where(folder)
+      .why("prepare made them with " + join(columns, ", ") + ", and those of clm have " + kInputIds +
+           " alone")
+      .hint("name the files that they were made of: " + join(sources, ", "));
+}
+
 // The prefix of the token file that `path` stands for; nothing when it is none.
 std::optional<std::string> token_prefix(const std::string& path, Split split) {
   if (is_folder(path)) {
@@ -69,7 +95,10 @@ std::optional<std::string> token_prefix(const std::string& path, Split split) {
           .hint("name the files in it, for example '" + path + "/*.txt', *.jsonl or *.csv");
     }
     const std::string prefix = path + '/' + split_name(split);
-    if (path_exists(prefix + ".idx")) return prefix;
+    if (path_exists(prefix + ".idx")) {
+      refuse_other_task(path, split);
+      return prefix;
+    }
     throw Error(ExitCode::kData, std::string("the prepared folder has no ") + split_name(split) + " data")
         .where(path)
         .why(std::string("there is no ") + split_name(split) + ".idx in it")
