@@ -7,14 +7,17 @@ import re
 from heads_and_strategies import STRATEGIES
 
 LOGGED, FIRST, LAST = 20, 25, 27  # updates: every 20th is logged, and the trace has three that lie between
+UPDATES = LAST - FIRST + 1
 # Calls of CUDA's runtime and driver that return when the device has done something. cudaStreamWaitEvent, a query and an asynchronous copy do
 # not; one to or from pageable memory does.
-WAITS = re.compile(r"cu(da)?(Device|Stream|Event|Ctx|Thread)Synchronize|cudaMemcpy(2D)?|cuMemcpy[DH]to[DH](_v2)?|cudaFree(Host)?|cudaHostUnregister")
+WAITS = re.compile(r"(cu(da)?(Device|Stream|Event|Ctx|Thread)Synchronize|cudaMemcpy(2D)?|cuMemcpy[DH]to[DH]|cudaFree(Host)?|cudaHostUnregister)(_v\d+)?(_pts[dz])?")
+# In each update the host asks for the norm of the one before (Update::settle), by an event behind its copy and outside every operator.
+NORM = re.compile(r"cu(da)?EventSynchronize(_v\d+)?(_pts[dz])?")
 PAGEABLE = re.compile(r"Memcpy \w+ \(.*Pageable.*\)")
 
 
 def host_waits(trial, options):
-    """what makes the host wait for the device in updates that are not logged: nothing"""
+    """what makes the host wait for the device in updates that are not logged: the norm of the update before, and nothing else"""
     if not trial.on_gpu:  # of a CPU a trace has operators alone: that it is read is what a rehearsal shows
         trial.skip("host waits", "they are a GPU's")
     runs = {"plain": [], "bf16": ["--bf16"], "fp16": ["--fp16"], "accumulated": ["--gradient_accumulation_steps", 2],
@@ -31,7 +34,8 @@ def host_waits(trial, options):
 
 
 def counted(events):
-    """Whether the threads of the traced operators never wait, and what does, by operator. `events`: those of a trace of Kineto."""
+    """Whether the threads of the traced operators wait for the norm of the update before alone, and what else does, by operator. `events`:
+    those of a trace of Kineto."""
     spans = [event for event in events if event.get("ph") == "X"]
     operators = [span for span in spans if span.get("cat") == "cpu_op"]
     threads = {operator["tid"] for operator in operators}
@@ -39,16 +43,34 @@ def counted(events):
     launches = sum("Launch" in call["name"] and call["tid"] in threads for call in calls)
     if not launches:
         return False, f"{len(operators)} operators, and no kernel that their threads launched: nothing is known of waits"
-    # What waits behind the last operator is the trace's own end.
-    end = max(operator["ts"] + operator["dur"] for operator in operators)
-    waits = [call for call in calls if WAITS.fullmatch(call["name"]) and call["ts"] < end]
+    # What waits before the first operator or behind the last is the trace's own begin or end.
+    begin, end = min(operator["ts"] for operator in operators), max(operator["ts"] + operator["dur"] for operator in operators)
+    waits = [call for call in calls if WAITS.fullmatch(call["name"]) and begin <= call["ts"] < end]
     waits += pageable_copies(spans, calls)
-    mine = [call for call in waits if call["tid"] in threads]
-    beside = f"; {len(waits) - len(mine)} of other threads" if len(waits) > len(mine) else ""
-    if not mine:
-        return True, f"none in {LAST - FIRST + 1} updates with {launches} launches{beside}"
-    found = collections.Counter(f"{call['name']} in {operator_around(call, operators)}" for call in mine)
-    return False, f"{len(mine)} in {LAST - FIRST + 1} updates: " + ", ".join(f"{n} × {what}" for what, n in found.most_common(8)) + beside
+    around = [(call, operator_around(call, operators)) for call in waits if call["tid"] in threads]
+    norms = norms_among(around)
+    others = [(call, operator) for call, operator in around if call not in norms]
+    beside = f"; {len(waits) - len(around)} of other threads" if len(waits) > len(around) else ""
+    told = told_of(norms) + beside
+    if not others:
+        return True, f"nothing else in {UPDATES} updates with {launches} launches; {told}"
+    found = collections.Counter(f"{call['name']} in {operator or 'no operator'}" for call, operator in others)
+    return False, f"{len(others)} in {UPDATES} updates: " + ", ".join(f"{n} × {what}" for what, n in found.most_common(8)) + f"; {told}"
+
+
+def norms_among(around):
+    """The waits for norms among waits and their operators: events outside every operator, one an update, all of one thread. Of more than that
+    nobody knows which are the norms."""
+    found = [call for call, operator in around if operator is None and NORM.fullmatch(call["name"])]
+    return found if len(found) <= UPDATES and len({call["tid"] for call in found}) <= 1 else []
+
+
+def told_of(norms):
+    """How often and how long the host waited for norms. `dur` is in microseconds."""
+    if not norms:
+        return "no wait for the norm of the update before"
+    times = [call["dur"] for call in norms]
+    return f"the norm of the update before was waited for {len(norms)} ×, {sum(times):.0f} µs in all, {max(times):.0f} at most"
 
 
 def pageable_copies(spans, calls):
@@ -60,6 +82,6 @@ def pageable_copies(spans, calls):
 
 
 def operator_around(call, operators):
-    """The innermost operator of the call's thread in which it was made."""
+    """The innermost operator of the call's thread in which it was made, or none."""
     around = [op for op in operators if op["tid"] == call["tid"] and op["ts"] <= call["ts"] <= op["ts"] + op["dur"]]
-    return min(around, key=lambda op: op["dur"])["name"] if around else "no operator"
+    return min(around, key=lambda op: op["dur"])["name"] if around else None

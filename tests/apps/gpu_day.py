@@ -158,12 +158,27 @@ def waits_are_counted_by_the_operator_that_makes_them(_, folder):
     pinned = span("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 16, 1, 99, correlation=7)
     quiet = [*operators, launch, ordered, copy, pinned, at_the_end]
     good, figure = counted(quiet)
-    expect(good and figure.endswith("with 1 launches"), "an order of streams, a pinned copy and the end of the trace are no waits", figure)
+    expect(good and "with 1 launches; no wait for the norm" in figure, "an order of streams, a pinned copy and the end of the trace are no waits", figure)
     elsewhere = span("cuda_runtime", "cudaEventSynchronize", 30, 1, 5)
     good, figure = counted([*quiet, elsewhere])
     expect(good and "; 1 of other threads" in figure, "a thread without operators may wait", figure)
     good, figure = counted([*quiet, span("cuda_runtime", "cudaStreamSynchronize", 20, 5)])
     expect(not good and "1 in " in figure and "1 × cudaStreamSynchronize in aten::copy_" in figure, "a wait of the innermost operator", figure)
+    norms = [span("cuda_runtime", "cudaEventSynchronize", begin, 2) for begin in (52, 54, 56)]
+    good, figure = counted([*quiet, *norms])
+    expect(good and "waited for 3 ×, 6 µs in all, 2 at most" in figure, "an update may wait for the norm of the one before", figure)
+    good, figure = counted([*quiet, *norms, span("cuda_runtime", "cudaStreamSynchronize", 58, 1)])
+    expect(not good and "1 × cudaStreamSynchronize in no operator" in figure and "waited for 3 ×" in figure, "and for nothing else", figure)
+    for other, what in ((span("cuda_runtime", "cudaEventSynchronize", 58, 1), "no oftener than once an update"),
+                        (span("cuda_runtime", "cudaEventSynchronize", 58, 1, 2), "on one thread")):
+        good, figure = counted([*quiet, *(norms if other["tid"] == 1 else norms[:2]), other])
+        expect(not good and "× cudaEventSynchronize in no operator" in figure, what, figure)
+    good, figure = counted([*quiet, span("cuda_runtime", "cudaEventSynchronize", 20, 5)])
+    expect(not good and "1 × cudaEventSynchronize in aten::copy_" in figure, "outside every operator", figure)
+    good, figure = counted([*quiet, span("cuda_runtime", "cudaDeviceSynchronize", -5, 4)])
+    expect(good, "the begin of the trace is no wait", figure)
+    good, figure = counted([*quiet, span("cuda_driver", "cuMemcpyDtoH_v2", 20, 5)])
+    expect(not good and "cuMemcpyDtoH_v2 in aten::copy_" in figure, "names with the version of a call", figure)
     good, figure = counted([*quiet[:-2], span("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 16, 1, 99, correlation=7)])
     expect(not good and "Pageable -> Device) in aten::copy_" in figure, "pageable memory", figure)
     good, figure = counted(operators)

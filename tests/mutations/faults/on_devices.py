@@ -123,3 +123,13 @@ fault("a device's lists hold parameters that have not been updated equally often
 fault("a device's list has no bound",
       "lib/hftrain/optim/list_optimizer.cpp", "found->second.bytes + bytes > kListBytes", "found->second.bytes + bytes < 0",
       tests=["optim: A device updates parameters together, where each number is updated by itself"], says=r"lists_of\(3")
+
+fault("the wait for the norm of the update before fails every row of the day's waits",
+      "scripts/gpu/wait_steps.py", "if operator is None and NORM.fullmatch", "if operator is None and LOGGED == 0 and NORM.fullmatch",
+      tests=["runs: the day of the GPU: waits are counted by the operator that makes them"],
+      says=r"an update may wait for the norm of the one before")
+
+fault("the day lets an update wait for any event",
+      "scripts/gpu/wait_steps.py", "return found if len(found) <= UPDATES and", "return found if len(found) < 1000 or",
+      tests=["runs: the day of the GPU: waits are counted by the operator that makes them"],
+      says=r"no oftener than once an update")
