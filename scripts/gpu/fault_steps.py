@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from runs import HFTRAIN
+from trial import require_gpus
 
 ROWS = 400  # of the 412 that the sample text gives: a batch has no more rows than the data
 UPDATES = 8  # before a run is disturbed: in the first ones a rank may be silent for minutes, as on a device that compiles
@@ -78,6 +79,8 @@ def long_run(trial, name, *more):
             while process.poll() is None and not lines_of(log) > UPDATES:
                 trial.seconds_left()
                 time.sleep(0.05)
+            if trial.on_gpu and lines_of(log) > UPDATES:
+                require_gpus(output)
             yield process, said
         finally:
             process.kill()  # what did not end in time does not go on under the other steps

@@ -91,7 +91,17 @@ class Trial:
         result = self.call(*flags, *self.device_flags(device), *more, environment=data.environment)
         if result.returncode != expect:
             raise RuntimeError(f"{name} ended with {result.returncode}, not {expect}:\n{result.stderr[-2000:]}")
+        if (device or self.device) == "cuda":
+            require_gpus(output)
         return Run(output, result)
+
+
+def require_gpus(output):
+    """Ends the step where ranks of the run were on no GPU, by its own plan: beside the CPU such a run would hold every bar."""
+    ranks = read_json(output, "hftrain", "plan.json")["ranks"]["ranks"]
+    devices = sorted({rank["device"] for rank in ranks})
+    if devices != ["cuda"]:
+        raise RuntimeError(f"{os.path.basename(output)} was to be on the GPU and was on {' and '.join(devices) or 'nothing'}, by its plan.json: it shows nothing of one")
 
 
 class Run:
@@ -124,10 +134,13 @@ class Data(Heads):
     def call(self, *arguments, expect=0):
         if "--do_train" in arguments:
             flags = [flag for flag in arguments if flag != "--use_cpu"]
+            output = flags[flags.index("--output_dir") + 1]
             arguments = [*flags, *self.trial.device_flags("cpu" if self.on_cpu else "cuda")]
         result = self.trial.call(*arguments, environment=self.environment)
         if result.returncode != expect:
             raise RuntimeError(f"hftrain {' '.join(map(str, arguments))}\nended with {result.returncode}\n{result.stderr[-2000:]}")
+        if "--do_train" in arguments and not self.on_cpu:
+            require_gpus(output)
         return result
 
     def trained(self, family, task, output, on_cpu):

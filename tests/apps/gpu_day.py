@@ -86,6 +86,30 @@ def a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused(_, folder
     expect(result.returncode == 2 and "there is no step famlies" in result.stderr, "an unknown step is refused", result.stderr)
 
 
+def a_run_on_no_gpu_shows_nothing_of_one(_, folder):
+    result = day(folder, "--device", "cuda", "going-on", CUDA_VISIBLE_DEVICES="")
+    expect(result.returncode == 1 and result.stdout == "" and "there is no GPU: " in result.stderr, "a day without a GPU ends at once", result)
+    tree = pathlib.Path(folder, "tree", "bin")
+    tree.mkdir(parents=True)
+    lying = tree / "hftrain"  # as a driver that lists a GPU which the runs then do not take
+    lying.write_text(f"""#!/bin/sh
+case "$1" in
+  devices) echo '{{"devices": [{{"name": "a GPU that is none", "total_bytes": 1}}]}}' ;;
+  doctor) if [ -e {folder}/no-torch ]; then echo '{{"problems": [{{"name": "torch", "problem": "no LibTorch", "fatal": true}}]}}'
+          else echo '{{"problems": [{{"name": "parquet", "problem": "no Arrow", "fatal": false}}], "cores": 1, "torch": {{}}}}'; fi ;;
+  *) exec {BUILD}/bin/hftrain "$@" ;;
+esac
+""")
+    lying.chmod(0o755)
+    result = day(folder, "--device", "cuda", "going-on", "families", "faults", "--families", "vit", tree=tree.parent, CUDA_VISIBLE_DEVICES="")
+    expect(result.returncode == 1 and "holds" not in result.stdout, "nothing holds that was on the CPU", result)
+    for run in ("straight", "vit-images", "kill--9-of-a-rank"):
+        expect(f"{run} was to be on the GPU and was on cpu" in result.stdout, "by the plans of the runs", result)
+    pathlib.Path(folder, "no-torch").touch()
+    result = day(folder, "--device", "cuda", "going-on", tree=tree.parent)
+    expect(result.returncode == 1 and result.stdout == "" and "torch: no LibTorch" in result.stderr, "what no run can do without is told at once", result)
+
+
 def rows_of(folder, step):
     result = json.loads(pathlib.Path(folder, "out", "steps", f"{step}.json").read_text())
     return [row["name"] for row in result["rows"]], result["whole"]
@@ -241,6 +265,6 @@ def a_packed_folder_is_carried_and_rehearses_elsewhere(_, folder):
 
 if __name__ == "__main__":
     run_scenarios([every_step_is_rehearsed_and_a_second_call_goes_on, a_run_that_differs_fails_its_row_and_the_day,
-                   a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused,
+                   a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused, a_run_on_no_gpu_shows_nothing_of_one,
                    a_matrix_adds_up_over_calls_that_are_killed_or_run_out_of_time, what_only_a_gpu_can_show_is_told_as_it_is,
                    waits_are_counted_by_the_operator_that_makes_them, a_packed_folder_is_carried_and_rehearses_elsewhere], sys.argv[1:], lambda folder: None)

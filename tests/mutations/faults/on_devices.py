@@ -133,3 +133,13 @@ fault("the day lets an update wait for any event",
       "scripts/gpu/wait_steps.py", "return found if len(found) <= UPDATES and", "return found if len(found) < 1000 or",
       tests=["runs: the day of the GPU: waits are counted by the operator that makes them"],
       says=r"no oftener than once an update")
+
+fault("the day takes a run on the CPU for one on the GPU",
+      "scripts/gpu/trial.py", '    if devices != ["cuda"]:\n', '    if devices == ["no device"]:\n',
+      tests=["runs: the day of the GPU: a run on no gpu shows nothing of one"],
+      says=r"nothing holds that was on the CPU")
+
+fault("a day without a GPU begins",
+      "scripts/gpu/day", 'if not seen.get("devices"):', 'if seen.get("devices") == "none":',
+      tests=["runs: the day of the GPU: a run on no gpu shows nothing of one"],
+      says=r"a day without a GPU ends at once")
