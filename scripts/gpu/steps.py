@@ -13,16 +13,34 @@ from speed_steps import memory, speed
 from wait_steps import host_waits
 
 SKIPPED = 77  # the exit status of a program of tests that could not run one
+NEEDED = ("worker", "torch", "gpus", "cuda_plugin", "nccl")  # of what `hftrain doctor` looks at: what a run on a GPU has to have
 
 
 def machine(trial, options):
     """what the machine is, as the program sees it"""
     doctor = json.loads(trial.call("doctor", "--json").stdout)
-    gpus = json.loads(trial.call("devices", "--json").stdout)["devices"]
+    seen = json.loads(trial.call("devices", "--json").stdout)
+    gpus = seen["devices"]
     name = gpus[0]["name"] if gpus else f"the CPU, {doctor['cores']} cores"
     trial.row("device", bool(gpus) if trial.on_gpu else None, name)
     trial.row("LibTorch", None, doctor["torch"]["version"])
-    trial.row("problems", not doctor["problems"] if trial.on_gpu else None, json.dumps(doctor["problems"]))
+    good, figure = driver(seen.get("cuda_version"), doctor["torch"].get("cuda"))
+    trial.row("driver", good if trial.on_gpu else None, f"{seen.get('driver_version') or 'none'}, {figure}")
+    good, figure = problems(doctor["problems"])
+    trial.row("problems", good if trial.on_gpu else None, figure)
+
+
+def driver(offered, wanted):
+    """Whether the driver runs programs of LibTorch's CUDA, by their versions, or None where one is not told; the figure."""
+    good = int(offered.split(".")[0]) >= int(wanted.split(".")[0]) if offered and wanted else None
+    return good, f"for CUDA up to {offered or 'nothing that it tells'}; LibTorch is for {wanted or 'none'}"
+
+
+def problems(found):
+    """Whether there are none of those that a run on a GPU ends with, and all that there are. A packed folder has no Arrow (parquet)."""
+    grave = [problem for problem in found if problem["fatal"] or problem["name"] in NEEDED]
+    told = [f"{problem['name']}{'' if problem in grave else ' (which the day does not need)'}: {problem['problem']}" for problem in found]
+    return not grave, "; ".join(told) or "none"
 
 
 def kernels(trial, options):

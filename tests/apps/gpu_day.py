@@ -146,7 +146,7 @@ exec {BUILD}/bin/hftrain "$@"
 def what_only_a_gpu_can_show_is_told_as_it_is(_, folder):
     sys.path.insert(0, str(DAY.parent))
     from speed_steps import as_planned
-    from steps import kernels
+    from steps import driver, kernels, problems
     from trial import Trial
     (pathlib.Path(folder) / "bin").mkdir()
     program = pathlib.Path(folder) / "bin" / "test_gpu_kernels"
@@ -161,6 +161,13 @@ def what_only_a_gpu_can_show_is_told_as_it_is(_, folder):
     kernels(trial, None)
     told = f"skipped: looked in {folder}/lib:{folder}/lib/torch:/of/the/driver"
     expect([(row["verdict"], row["figure"]) for row in trial.rows] == [("FAILED", told)] * 2 + [("FAILED", "ERROR SUMMARY: 3 errors in test_gpu_kernels [kernels]")], "why nothing was tried, and where was looked", trial.rows)
+    arrow, silent = ({"name": name, "problem": "it is not there", "fatal": False} for name in ("parquet", "gpus"))
+    expect(problems([]) == (True, "none") and problems([arrow]) == (True, "parquet (which the day does not need): it is not there"), "no Arrow is packed", problems([arrow]))
+    for grave in (silent, {**arrow, "name": "torch", "fatal": True}):
+        found, figure = problems([arrow, grave])
+        expect(not found and f"{grave['name']}: it is" in figure and "parquet (" in figure, "what a run on a GPU ends with fails", (found, figure))
+    for offered, good in (("12.8", False), ("13.0", True), ("13.2", True), ("", None)):
+        expect(driver(offered, "13.0")[0] is good, "a driver older than LibTorch's CUDA", (offered, driver(offered, "13.0")))
     mib = 1 << 20
     for held, good in ((1000, True), (1110, True), (1120, False), (940, False)):
         found, figure = as_planned(held * mib, 1000 * mib)

@@ -143,3 +143,8 @@ fault("a day without a GPU begins",
       "scripts/gpu/day", 'if not seen.get("devices"):', 'if seen.get("devices") == "none":',
       tests=["runs: the day of the GPU: a run on no gpu shows nothing of one"],
       says=r"a day without a GPU ends at once")
+
+fault("the day's first row fails on a machine without Arrow",
+      "scripts/gpu/steps.py", 'if problem["fatal"] or problem["name"] in NEEDED]', 'if problem["fatal"] or problem["name"]]',
+      tests=["runs: the day of the GPU: what only a gpu can show is told as it is"],
+      says=r"no Arrow is packed")
