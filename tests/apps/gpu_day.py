@@ -169,9 +169,10 @@ def what_only_a_gpu_can_show_is_told_as_it_is(_, folder):
     for offered, good in (("12.8", False), ("13.0", True), ("13.2", True), ("", None)):
         expect(driver(offered, "13.0")[0] is good, "a driver older than LibTorch's CUDA", (offered, driver(offered, "13.0")))
     mib = 1 << 20
-    for held, good in ((1000, True), (1110, True), (1120, False), (940, False)):
+    for held, good in ((1000, True), (950, True), (1110, True), (1120, False), (940, None), (750, None), (740, False)):
         found, figure = as_planned(held * mib, 1000 * mib)
-        expect(found is good and f"{held} MiB measured, 1000 planned" in figure and "64 MiB" in figure, "5 % and the workspaces", (held, found, figure))
+        expect(found is good and f"{held} MiB measured, 1000 planned: {held / 1000:.2f} of the plan" in figure and "64 MiB" in figure, "5 % and the workspaces", (held, found, figure))
+        expect(("planned more than was held" in figure) == (good is None), "a plan that is too careful is told", figure)
 
 
 def waits_are_counted_by_the_operator_that_makes_them(_, folder):
