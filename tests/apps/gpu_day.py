@@ -17,6 +17,7 @@ from runs import BUILD, expect, run_scenarios
 SOURCES = pathlib.Path(__file__).resolve().parents[2]
 DAY, PACK = (SOURCES / "scripts" / "gpu" / name for name in ("day", "pack"))
 MOST_BYTES = 64 << 20
+WATCHED = "--tool memcheck --report-api-errors no --kernel-name kns=hftrain --error-exitcode 1"
 # What every machine has that runs LibTorch's wheel; all else that is not of the wheel is packed.
 OF_THE_SYSTEM = r"(linux-vdso|ld-linux-x86-64|lib(c|m|dl|rt|pthread|util|stdc\+\+|gcc_s))\.so"
 # Tells of every file and program of the checkout or the build that a script meets; the environment of a program, which comes last,
@@ -153,14 +154,19 @@ def what_only_a_gpu_can_show_is_told_as_it_is(_, folder):
     program.write_text("#!/bin/sh\necho \"SKIPPED: looked in $LD_LIBRARY_PATH\"\necho all passed\nexit 77\n")
     program.chmod(0o755)
     watch = pathlib.Path(folder) / "compute-sanitizer"
-    watch.write_text("#!/bin/sh\necho \"========= ERROR SUMMARY: 3 errors in ${5##*/} $6\"\nexit 1\n")
+    watch.write_text("""#!/bin/sh
+[ "$1" = --help ] && echo "  --kernel-name arg" && exit
+words=$*
+echo "========= ERROR SUMMARY: 3 errors in ${words##*/} by ${words%%/*}"
+exit 1
+""")
     watch.chmod(0o755)
     os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
     os.environ["LD_LIBRARY_PATH"] = "/of/the/driver"
     trial = Trial(folder, pathlib.Path(folder), "cuda", time.monotonic() + 300)
     kernels(trial, None)
     told = f"skipped: looked in {folder}/lib:{folder}/lib/torch:/of/the/driver"
-    expect([(row["verdict"], row["figure"]) for row in trial.rows] == [("FAILED", told)] * 2 + [("FAILED", "ERROR SUMMARY: 3 errors in test_gpu_kernels [kernels]")], "why nothing was tried, and where was looked", trial.rows)
+    expect([(row["verdict"], row["figure"]) for row in trial.rows] == [("FAILED", told)] * 2 + [("FAILED", f"ERROR SUMMARY: 3 errors in test_gpu_kernels [kernels] by {WATCHED}")], "why nothing was tried, and where was looked", trial.rows)
     arrow, silent = ({"name": name, "problem": "it is not there", "fatal": False} for name in ("parquet", "gpus"))
     expect(problems([]) == (True, "none") and problems([arrow]) == (True, "parquet (which the day does not need): it is not there"), "no Arrow is packed", problems([arrow]))
     for grave in (silent, {**arrow, "name": "torch", "fatal": True}):
@@ -173,6 +179,27 @@ def what_only_a_gpu_can_show_is_told_as_it_is(_, folder):
         found, figure = as_planned(held * mib, 1000 * mib)
         expect(found is good and f"{held} MiB measured, 1000 planned: {held / 1000:.2f} of the plan" in figure and "64 MiB" in figure, "5 % and the workspaces", (held, found, figure))
         expect(("planned more than was held" in figure) == (good is None), "a plan that is too careful is told", figure)
+
+
+def kernels_under_watch_take_no_more_than_a_step(_, folder):
+    sys.path.insert(0, str(DAY.parent))
+    import steps
+    from trial import Trial
+    watch = pathlib.Path(folder) / "compute-sanitizer"
+    watch.write_text("#!/bin/sh\n[ \"$1\" = --help ] && exit\n[ $PYTORCH_NO_CUDA_MEMORY_CACHING = 1 ] && sleep 90\nexit 1\n")
+    watch.chmod(0o755)
+    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+    begin = time.monotonic()
+    told = []
+    for steps.LONG in (300, 0.5):  # more than the call's second, and less
+        trial = Trial(folder, pathlib.Path(folder), "cuda", time.monotonic() + 1)
+        try:
+            steps.memory_accesses(trial, "no program")
+            told += [(row["verdict"], row["figure"]) for row in trial.rows]
+        except subprocess.TimeoutExpired:
+            told.append("cut short")
+    expect(told == ["cut short", ("-", "not tried: they were not through after 1 s")], "with a whole step it is told", told)
+    expect(time.monotonic() - begin < 60, "what the watch had started holds nobody up", time.monotonic() - begin)
 
 
 def waits_are_counted_by_the_operator_that_makes_them(_, folder):
@@ -275,4 +302,5 @@ if __name__ == "__main__":
     run_scenarios([every_step_is_rehearsed_and_a_second_call_goes_on, a_run_that_differs_fails_its_row_and_the_day,
                    a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused, a_run_on_no_gpu_shows_nothing_of_one,
                    a_matrix_adds_up_over_calls_that_are_killed_or_run_out_of_time, what_only_a_gpu_can_show_is_told_as_it_is,
+                   kernels_under_watch_take_no_more_than_a_step,
                    waits_are_counted_by_the_operator_that_makes_them, a_packed_folder_is_carried_and_rehearses_elsewhere], sys.argv[1:], lambda folder: None)

@@ -158,3 +158,13 @@ fault("a plan that is too careful fails the day",
       "scripts/gpu/speed_steps.py", "    if good and ratio < 0.95:\n", "    if ratio < 0.95:\n        good = False\n    if good and planned < 0:\n",
       tests=["runs: the day of the GPU: what only a gpu can show is told as it is"],
       says=r"5 % and the workspaces")
+
+fault("the day's watched kernels fail by calls that LibTorch handles",
+      "scripts/gpu/steps.py", '"--report-api-errors", "no", ', "",
+      tests=["runs: the day of the GPU: what only a gpu can show is told as it is"],
+      says=r"where was looked")
+
+fault("what a watched program has started holds up the day",
+      "scripts/gpu/steps.py", "            os.killpg(process.pid, signal.SIGKILL)\n", "            process.kill()\n            process.communicate()\n",
+      tests=["runs: the day of the GPU: kernels under watch take no more than a step"],
+      says=r"holds nobody up|TIMEOUT|Timeout")
