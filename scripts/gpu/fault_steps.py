@@ -3,6 +3,7 @@ import contextlib
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -54,9 +55,21 @@ def too_deep(trial, card):
     return flags
 
 
-def children_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return [int(child) for child in file.read().split()]
+def children_of(pid, proc="/proc"):
+    try:
+        with open(f"{proc}/{pid}/task/{pid}/children") as file:
+            return [int(child) for child in file.read().split()]
+    except FileNotFoundError:  # a kernel without CONFIG_PROC_CHILDREN
+        return [int(other) for other in os.listdir(proc) if other.isdigit() and parent_of(other, proc) == pid]
+
+
+def parent_of(pid, proc):
+    """By the second field behind the name, which is in brackets and may hold any; none of a process that is gone."""
+    try:
+        with open(f"{proc}/{pid}/stat", errors="replace") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
 
 
 def lines_of(path):
@@ -104,6 +117,9 @@ def contexts(trial, options):
     """one context on the GPU for each rank, and none of the program that starts them"""
     if not trial.on_gpu:
         return trial.skip("contexts", "they are a GPU's")
+
+    if not shutil.which("nvidia-smi"):
+        return trial.skip("contexts of one rank", "there is no nvidia-smi")
 
     def listed():
         found = subprocess.run(["nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader"], capture_output=True, text=True, check=True)

@@ -11,6 +11,7 @@ from speed_steps import UPDATES, WARM_UP, gpt2, gpt2_without_dropout, llama, spr
 
 PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench", "peer_trainer.py")
 FIRST = "to the first update"
+WORKERS = 2  # processes that load the Trainer's batches, without which the thread that trains would make them
 
 
 def peers(trial, options):
@@ -72,7 +73,7 @@ def turns(trial, shape, sides):
                 trial.row(side, False, f"ended with {failure.returncode}: {failure.stderr[-1000:]}")
                 continue
             figures[side].append([mine[0] / theirs[0], mine[1] / theirs[1]])
-            trial.row(f"{shape.name}: ours / {side}", None, spread([rate for rate, _ in figures[side]], "{:.2f}"))
+            trial.row(f"{shape.name}: ours / {side}", None, spread([rate for rate, _ in figures[side]], "{:.2f}") + f", beside {WORKERS} loader workers")
             trial.row(f"{shape.name}, {FIRST}: ours / {side}", None, spread([first for _, first in figures[side]], "{:.2f}"))
 
 
@@ -88,7 +89,7 @@ def trainer(trial, shape, folder, turn, settings):
     out = os.path.join(trial.folder, f"peer-{turn}.json")
     subprocess.run([sys.executable, PEER, "--model", folder, "--train_file", shape.text(trial), "--block_size", str(shape.length), "--out", out,
                     "--", f"output_dir={trial.folder}/peer", f"per_device_train_batch_size={shape.rows}", f"max_steps={UPDATES}",
-                    f"logging_steps={WARM_UP}", "save_strategy=no", "bf16=true", *settings, *([] if trial.on_gpu else ["use_cpu=true"])],
+                    f"logging_steps={WARM_UP}", f"dataloader_num_workers={WORKERS}", "save_strategy=no", "bf16=true", *settings, *([] if trial.on_gpu else ["use_cpu=true"])],
                    check=True, capture_output=True, text=True, timeout=trial.seconds_left())
     with open(out) as file:
         result = json.load(file)

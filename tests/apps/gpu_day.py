@@ -202,6 +202,34 @@ def kernels_under_watch_take_no_more_than_a_step(_, folder):
     expect(time.monotonic() - begin < 60, "what the watch had started holds nobody up", time.monotonic() - begin)
 
 
+def what_a_machine_lacks_is_found_in_another_way(_, folder):
+    sys.path.insert(0, str(DAY.parent))
+    import peer_steps
+    from fault_steps import children_of
+    from trial import Trial
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        for pid, name in ((os.getpid(), "day"), (child.pid, "a name) 1 (2"), (999999, "gone")):
+            (pathlib.Path(folder) / "proc" / str(pid)).mkdir(parents=True)
+            parent = os.getpid() if pid == child.pid else 1
+            if name != "gone":
+                (pathlib.Path(folder) / "proc" / str(pid) / "stat").write_text(f"{pid} ({name}) S {parent} 0 0")
+        expect(children_of(os.getpid(), f"{folder}/proc") == [child.pid], "children by their parents", children_of(os.getpid(), f"{folder}/proc"))
+        expect(child.pid in children_of(os.getpid()), "children as the kernel lists them", children_of(os.getpid()))
+    finally:
+        child.kill()
+        child.wait()
+    peer = pathlib.Path(folder) / "peer.py"
+    peer.write_text("""import json, sys
+steps = 60 if "dataloader_num_workers=2" in sys.argv else 1
+json.dump({"step_seconds": list(range(1, steps + 1)), "preparation_seconds": 0.5}, open(sys.argv[sys.argv.index("--out") + 1], "w"))
+""")
+    peer_steps.PEER = str(peer)
+    trial = Trial(folder, BUILD, "cpu", time.monotonic() + 300)
+    figures = peer_steps.trainer(trial, peer_steps.gpt2(trial), folder, 0, [])
+    expect(figures == [64 * 2, 0.5], "the Trainer's batches are loaded by two workers", figures)
+
+
 def waits_are_counted_by_the_operator_that_makes_them(_, folder):
     sys.path.insert(0, str(DAY.parent))
     from wait_steps import counted
@@ -303,4 +331,4 @@ if __name__ == "__main__":
                    a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused, a_run_on_no_gpu_shows_nothing_of_one,
                    a_matrix_adds_up_over_calls_that_are_killed_or_run_out_of_time, what_only_a_gpu_can_show_is_told_as_it_is,
                    kernels_under_watch_take_no_more_than_a_step,
-                   waits_are_counted_by_the_operator_that_makes_them, a_packed_folder_is_carried_and_rehearses_elsewhere], sys.argv[1:], lambda folder: None)
+                   what_a_machine_lacks_is_found_in_another_way, waits_are_counted_by_the_operator_that_makes_them, a_packed_folder_is_carried_and_rehearses_elsewhere], sys.argv[1:], lambda folder: None)

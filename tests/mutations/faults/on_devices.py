@@ -168,3 +168,13 @@ fault("what a watched program has started holds up the day",
       "scripts/gpu/steps.py", "            os.killpg(process.pid, signal.SIGKILL)\n", "            process.kill()\n            process.communicate()\n",
       tests=["runs: the day of the GPU: kernels under watch take no more than a step"],
       says=r"holds nobody up|TIMEOUT|Timeout")
+
+fault("the day finds no rank on a kernel that does not list children",
+      "scripts/gpu/fault_steps.py", "    except FileNotFoundError:  # a kernel", "    except IsADirectoryError:  # a kernel",
+      tests=["runs: the day of the GPU: what a machine lacks is found in another way"],
+      says=r"task/\d+/children")
+
+fault("the Trainer of the day loads its batches itself",
+      "scripts/gpu/peer_steps.py", 'f"dataloader_num_workers={WORKERS}", ', "",
+      tests=["runs: the day of the GPU: what a machine lacks is found in another way"],
+      says=r"KeyError: 60|loaded by two workers")
