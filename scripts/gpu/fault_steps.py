@@ -21,10 +21,12 @@ def faults(trial, options):
                                           ("Ctrl-C", signal.SIGINT, 130, "")):
         if trial.has(name):
             continue
-        code, said = struck(trial, name.replace(" ", "-"), number)
-        trial.row(name, code == expected and words in said, f"ended with {code}: {said}")
+        with trial.row_of(name):
+            code, said = struck(trial, name.replace(" ", "-"), number)
+            trial.row(name, code == expected and words in said, f"ended with {code}: {said}")
     if not trial.has("out of memory"):
-        out_of_memory(trial)
+        with trial.row_of("out of memory"):
+            out_of_memory(trial)
 
 
 def out_of_memory(trial):

@@ -15,13 +15,14 @@ def families(trial, options):
         for task in FAMILIES[family][3].split():
             if trial.has(f"{family}, {task}"):
                 continue
-            place = os.path.join(trial.folder, f"{family}-{task}")
-            beside = trial.data().trained(family, task, place + "-cpu", on_cpu=True)
-            found = trial.data().trained(family, task, place, on_cpu=not trial.on_gpu)
-            difference = apart(found[0], beside[0])
-            trial.row(f"{family}, {task}", difference <= BARS[trial.device], f"losses {difference:.1e} apart")
+            with trial.row_of(f"{family}, {task}"):
+                place = os.path.join(trial.folder, f"{family}-{task}")
+                beside = trial.data().trained(family, task, place + "-cpu", on_cpu=True)
+                found = trial.data().trained(family, task, place, on_cpu=not trial.on_gpu)
+                difference = apart(found[0], beside[0])
+                trial.row(f"{family}, {task}", difference <= BARS[trial.device], f"losses {difference:.1e} apart")
             for folder in (place, place + "-cpu"):
-                shutil.rmtree(folder)
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def strategies(trial, options):
@@ -31,9 +32,10 @@ def strategies(trial, options):
     for name, flags in STRATEGIES.items():
         if name in ("ddp", "hybrid") or trial.has(name):
             continue
-        run = trial.train(name, *steps, *flags("GPT2Block", 1))
-        losses, norms = (apart(run.figures(key), base.figures(key)) for key in ("loss", "grad_norm"))
-        trial.row(name, max(losses, norms) <= (1e-4 if trial.on_gpu else 1e-6), f"losses {losses:.1e} apart, norms {norms:.1e}")
+        with trial.row_of(name):
+            run = trial.train(name, *steps, *flags("GPT2Block", 1))
+            losses, norms = (apart(run.figures(key), base.figures(key)) for key in ("loss", "grad_norm"))
+            trial.row(name, max(losses, norms) <= (1e-4 if trial.on_gpu else 1e-6), f"losses {losses:.1e} apart, norms {norms:.1e}")
 
 
 def precision(trial, options):
@@ -41,29 +43,37 @@ def precision(trial, options):
     # Without dropout, which draws other places in each precision: 4e-3 of the difference was its own.
     steps = ["--max_steps", 50, "--save_strategy", "no", "--config_overrides", SMALL + WITHOUT_DROPOUT]
     base = trial.train("float32", *steps).figures()
-    difference = apart(trial.train("bfloat16", *steps, "--bf16").figures(), base)
-    trial.row("bf16", difference <= 2e-2, f"losses {difference:.1e} apart")
+    with trial.row_of("bf16"):
+        difference = apart(trial.train("bfloat16", *steps, "--bf16").figures(), base)
+        trial.row("bf16", difference <= 2e-2, f"losses {difference:.1e} apart")
     for family in PADDED:  # rows of many lengths, for which attention takes other kernels
         name = f"bf16, padded {family}"
-        found, beside = (trial.data().padded(family, os.path.join(trial.folder, f"padded-{family}-{kind}"), *more)
-                         for kind, more in (("bf16", ["--bf16"]), ("float32", [])))
-        difference = apart(found, beside)
-        trial.row(name, difference <= 2e-2, f"losses {difference:.1e} apart")
+        with trial.row_of(name):
+            found, beside = (trial.data().padded(family, os.path.join(trial.folder, f"padded-{family}-{kind}"), *more)
+                             for kind, more in (("bf16", ["--bf16"]), ("float32", [])))
+            difference = apart(found, beside)
+            trial.row(name, difference <= 2e-2, f"losses {difference:.1e} apart")
     if not trial.on_gpu:
         return trial.skip("fp16", "it needs a GPU")
-    difference = apart(trial.train("float16", *steps, "--fp16").figures(), base)
-    trial.row("fp16 with a loss scale", difference <= 2e-2, f"losses {difference:.1e} apart")
+    with trial.row_of("fp16 with a loss scale"):
+        difference = apart(trial.train("float16", *steps, "--fp16").figures(), base)
+        trial.row("fp16 with a loss scale", difference <= 2e-2, f"losses {difference:.1e} apart")
 
 
 def going_on(trial, options):
     """resumed, saved beside training and recomputed with dropout: the same bits"""
     steps = ["--max_steps", 12, "--save_strategy", "steps", "--save_steps", 6]
     straight = trial.train("straight", *steps)
-    checkpoint = os.path.join(straight.output, "checkpoint-6")
-    resumed = trial.train("resumed", *steps, "--resume_from_checkpoint", checkpoint)
-    later = {step: loss for step, loss in straight.figures().items() if step > 6}
-    trial.row("resumed at 6 of 12", resumed.figures() == later and resumed.weights() == straight.weights(),
-              f"losses {apart(resumed.figures(), later):.1e} apart")
+    with trial.row_of("resumed at 6 of 12"):
+        trial.row("resumed at 6 of 12", *resumed_beside(trial, straight, steps))
     for name, flag in (("saved in the background", "--async_save"), ("recomputed", "--gradient_checkpointing")):
-        other = trial.train(flag.strip("-"), *steps, flag)
-        trial.row(name, other.weights() == straight.weights(), f"losses {apart(other.figures(), straight.figures()):.1e} apart")
+        with trial.row_of(name):
+            other = trial.train(flag.strip("-"), *steps, flag)
+            trial.row(name, other.weights() == straight.weights(), f"losses {apart(other.figures(), straight.figures()):.1e} apart")
+
+
+def resumed_beside(trial, straight, flags):
+    """Whether a run that goes on from update 6 of `straight` has its losses and weights to the last bit, and the figure."""
+    resumed = trial.train(os.path.basename(straight.output) + "-resumed", *flags, "--resume_from_checkpoint", os.path.join(straight.output, "checkpoint-6"))
+    later = {step: loss for step, loss in straight.figures().items() if step > 6}
+    return resumed.figures() == later and resumed.weights() == straight.weights(), f"losses {apart(resumed.figures(), later):.1e} apart"

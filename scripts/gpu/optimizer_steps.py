@@ -12,10 +12,10 @@ NARROW = 2e-2  # of losses in bfloat16, by other products
 def optimizers(trial, options):
     """an epoch with every optimizer in which one update has to be skipped, beside the CPU's"""
     for name in working_values(trial, "optim"):
-        if not trial.has(name):
-            trial.row(name, *compared(trial, os.path.join(trial.folder, name), ["--optim", name], BARS[trial.device]))
-        if trial.on_gpu and not trial.has(f"{name}, bf16"):
-            trial.row(f"{name}, bf16", *compared(trial, os.path.join(trial.folder, name + "-bf16"), ["--optim", name, "--bf16"], NARROW))
+        for row, more, bar in ((name, [], BARS[trial.device]), (f"{name}, bf16", ["--bf16"], NARROW)):
+            if not trial.has(row) and (trial.on_gpu or not more):
+                with trial.row_of(row):
+                    trial.row(row, *compared(trial, os.path.join(trial.folder, row.replace(", ", "-")), ["--optim", name, *more], bar))
 
 
 def compared(trial, place, flags, bar):

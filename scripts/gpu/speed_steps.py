@@ -66,13 +66,14 @@ def memory(trial, options):
     for name, more in (("plain", []), ("recomputed", ["--gradient_checkpointing"]), ("bf16", ["--bf16"])):
         if trial.has(name):
             continue
-        run = trial.train("memory-" + name, *shape, "--max_steps", 5, "--save_strategy", "no", "--skip_memory_metrics", "false", *more)
-        with open(os.path.join(run.output, "hftrain", "plan.json")) as file:
-            planned = json.load(file)["memory_per_rank"]["total"]
-        results, kind = run.results(), "gpu" if trial.on_gpu else "cpu"  # of the CPU by the kernel, with all that is no tensor
-        held = sum(results[f"{part}_mem_{kind}_{delta}_delta"] for part, delta in (("init", "alloc"), ("train", "alloc"), ("train", "peaked")))
-        good, figure = as_planned(held, planned)
-        trial.row(name, good if trial.on_gpu else None, figure if trial.on_gpu else f"{held / 2**20:.0f} MiB of {planned / 2**20:.0f} planned")
+        with trial.row_of(name):
+            run = trial.train("memory-" + name, *shape, "--max_steps", 5, "--save_strategy", "no", "--skip_memory_metrics", "false", *more)
+            with open(os.path.join(run.output, "hftrain", "plan.json")) as file:
+                planned = json.load(file)["memory_per_rank"]["total"]
+            results, kind = run.results(), "gpu" if trial.on_gpu else "cpu"  # of the CPU by the kernel, with all that is no tensor
+            held = sum(results[f"{part}_mem_{kind}_{delta}_delta"] for part, delta in (("init", "alloc"), ("train", "alloc"), ("train", "peaked")))
+            good, figure = as_planned(held, planned)
+            trial.row(name, good if trial.on_gpu else None, figure if trial.on_gpu else f"{held / 2**20:.0f} MiB of {planned / 2**20:.0f} planned")
 
 
 def as_planned(held, planned):

@@ -1,4 +1,5 @@
 """A step's folder, its rows, and training runs on the device that is tried or on the CPU beside it."""
+import contextlib
 import csv
 import json
 import math
@@ -12,6 +13,10 @@ from strategies_agree import parameters_of
 
 SMALL = "n_layer=2,n_head=2,n_embd=32,n_positions=64,vocab_size=512,bos_token_id=0,eos_token_id=0"  # the model of runs.py
 WITHOUT_DROPOUT = ",attn_pdrop=0,embd_pdrop=0,resid_pdrop=0"
+
+
+class EndedBadly(RuntimeError):
+    """A run that did not do what its row needs of it."""
 
 
 class Trial:
@@ -31,6 +36,14 @@ class Trial:
         self.rows.append({"name": name, "verdict": {True: "holds", False: "FAILED", None: "-"}[good], "figure": str(figure)})
         print("  {verdict:8}{name}: {figure}".format(**self.rows[-1]), flush=True)
         self.save()
+
+    @contextlib.contextmanager
+    def row_of(self, name):
+        """A run within that ends badly fails this row; the ones behind it are worth having."""
+        try:
+            yield
+        except EndedBadly as failure:
+            self.row(name, False, failure)
 
     def has(self, name):
         """Whether the step left this row before it was cut short."""
@@ -90,18 +103,18 @@ class Trial:
         flags = [flag for flag in data.flags(output, ranks=1) if flag != "--use_cpu"]
         result = self.call(*flags, *self.device_flags(device), *more, environment=data.environment)
         if result.returncode != expect:
-            raise RuntimeError(f"{name} ended with {result.returncode}, not {expect}:\n{result.stderr[-2000:]}")
+            raise EndedBadly(f"{name} ended with {result.returncode}, not {expect}:\n{result.stderr[-2000:]}")
         if (device or self.device) == "cuda":
             require_gpus(output)
         return Run(output, result)
 
 
 def require_gpus(output):
-    """Ends the step where ranks of the run were on no GPU, by its own plan: beside the CPU such a run would hold every bar."""
+    """Ends badly where ranks of the run were on no GPU, by its own plan: beside the CPU such a run would hold every bar."""
     ranks = read_json(output, "hftrain", "plan.json")["ranks"]["ranks"]
     devices = sorted({rank["device"] for rank in ranks})
     if devices != ["cuda"]:
-        raise RuntimeError(f"{os.path.basename(output)} was to be on the GPU and was on {' and '.join(devices) or 'nothing'}, by its plan.json: it shows nothing of one")
+        raise EndedBadly(f"{os.path.basename(output)} was to be on the GPU and was on {' and '.join(devices) or 'nothing'}, by its plan.json: it shows nothing of one")
 
 
 class Run:
@@ -138,7 +151,7 @@ class Data(Heads):
             arguments = [*flags, *self.trial.device_flags("cpu" if self.on_cpu else "cuda")]
         result = self.trial.call(*arguments, environment=self.environment)
         if result.returncode != expect:
-            raise RuntimeError(f"hftrain {' '.join(map(str, arguments))}\nended with {result.returncode}\n{result.stderr[-2000:]}")
+            raise EndedBadly(f"hftrain {' '.join(map(str, arguments))}\nended with {result.returncode}\n{result.stderr[-2000:]}")
         if "--do_train" in arguments and not self.on_cpu:
             require_gpus(output)
         return result

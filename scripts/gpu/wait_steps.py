@@ -26,11 +26,12 @@ def host_waits(trial, options):
     for name, flags in runs.items() if trial.on_gpu else [("plain", [])]:
         if trial.has(name):
             continue
-        run = trial.train("waits-" + name.replace(" ", "-"), "--max_steps", LAST + 1, "--logging_steps", LOGGED, "--save_strategy", "no",
-                          "--profile_steps", f"{FIRST}:{LAST}", *flags)
-        with open(os.path.join(run.output, "hftrain", "profile", "rank-0.json")) as file:
-            good, figure = counted(json.load(file)["traceEvents"])
-        trial.row(name, good if trial.on_gpu else None, figure)
+        with trial.row_of(name):
+            run = trial.train("waits-" + name.replace(" ", "-"), "--max_steps", LAST + 1, "--logging_steps", LOGGED, "--save_strategy", "no",
+                              "--profile_steps", f"{FIRST}:{LAST}", *flags)
+            with open(os.path.join(run.output, "hftrain", "profile", "rank-0.json")) as file:
+                good, figure = counted(json.load(file)["traceEvents"])
+            trial.row(name, good if trial.on_gpu else None, figure)
 
 
 def counted(events):

@@ -75,6 +75,24 @@ exec {BUILD}/bin/hftrain "$@"
     expect(rows[0]["verdict"] == "FAILED" and "apart" in rows[0]["figure"], "by the row of bfloat16", rows)
 
 
+def a_run_that_ends_badly_fails_its_row_alone(_, folder):
+    tree = pathlib.Path(folder, "tree", "bin")
+    tree.mkdir(parents=True)
+    planted = tree / "hftrain"
+    planted.write_text(f"""#!/bin/sh
+case " $* " in
+  *" --async_save "*) echo "no such thing" >&2; exit 7 ;;
+esac
+exec {BUILD}/bin/hftrain "$@"
+""")
+    planted.chmod(0o755)
+    result = day(folder, "going-on", tree=tree.parent)
+    rows = {row["name"]: row for row in json.loads(pathlib.Path(folder, "out", "steps", "going-on.json").read_text())["rows"]}
+    expect(result.returncode == 1 and rows["saved in the background"]["verdict"] == "FAILED" and "ended with 7, not 0:\nno such thing" in
+           rows["saved in the background"]["figure"], "its words are the row's", result)
+    expect(rows["recomputed"]["verdict"] == "holds" and "the step" not in rows, "the rows behind it are tried", rows)
+
+
 def a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused(_, folder):
     tree = pathlib.Path(folder, "tree", "bin")
     tree.mkdir(parents=True)
@@ -328,6 +346,7 @@ def a_packed_folder_is_carried_and_rehearses_elsewhere(_, folder):
 
 if __name__ == "__main__":
     run_scenarios([every_step_is_rehearsed_and_a_second_call_goes_on, a_run_that_differs_fails_its_row_and_the_day,
+                   a_run_that_ends_badly_fails_its_row_alone,
                    a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused, a_run_on_no_gpu_shows_nothing_of_one,
                    a_matrix_adds_up_over_calls_that_are_killed_or_run_out_of_time, what_only_a_gpu_can_show_is_told_as_it_is,
                    kernels_under_watch_take_no_more_than_a_step,

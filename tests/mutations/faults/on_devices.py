@@ -178,3 +178,8 @@ fault("the Trainer of the day loads its batches itself",
       "scripts/gpu/peer_steps.py", 'f"dataloader_num_workers={WORKERS}", ', "",
       tests=["runs: the day of the GPU: what a machine lacks is found in another way"],
       says=r"KeyError: 60|loaded by two workers")
+
+fault("a run of the day that ends badly takes the rows behind it with it",
+      "scripts/gpu/trial.py", "            self.row(name, False, failure)\n", "            raise RuntimeError(name) from failure\n",
+      tests=["runs: the day of the GPU: a run that ends badly fails its row alone"],
+      says=r"its words are the row's|KeyError")
