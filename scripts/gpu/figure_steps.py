@@ -61,7 +61,7 @@ def precision(trial, options):
 
 
 def going_on(trial, options):
-    """resumed, saved beside training and recomputed with dropout: the same bits"""
+    """resumed, saved beside training and recomputed with dropout: the same bits; of long rows in bf16 with --full_determinism"""
     steps = ["--max_steps", 12, "--save_strategy", "steps", "--save_steps", 6]
     straight = trial.train("straight", *steps)
     with trial.row_of("resumed at 6 of 12"):
@@ -70,6 +70,15 @@ def going_on(trial, options):
         with trial.row_of(name):
             other = trial.train(flag.strip("-"), *steps, flag)
             trial.row(name, other.weights() == straight.weights(), f"losses {apart(other.figures(), straight.figures()):.1e} apart")
+    # Beyond 128 places flash attention's blocks of keys add their parts of a gradient in the order in which they come.
+    places = 1024 if trial.on_gpu else 64
+    long = [*steps, "--bf16", "--per_device_train_batch_size", 2, "--block_size", places, "--config_overrides",
+            f"n_layer=2,n_head=2,n_embd=128,n_positions={places},vocab_size=512,bos_token_id=0,eos_token_id=0"]
+    for name, more, holds in (("without", [], False), ("with", ["--full_determinism"], True)):
+        row = f"bf16 of {places} places, {name} --full_determinism"
+        with trial.row_of(row):
+            same, figure = resumed_beside(trial, trial.train(f"long-{name}", *long, *more), [*long, *more])
+            trial.row(row, same if holds else None, f"resumed with {'the same' if same else 'other'} bits, {figure}")
 
 
 def resumed_beside(trial, straight, flags):

@@ -42,7 +42,7 @@ def every_step_is_rehearsed_and_a_second_call_goes_on(_, folder):
     report = pathlib.Path(folder, "out", "report.md").read_text()
     expect("A rehearsal: no GPU was used" in report, "the page says what it is", report)
     expect("Not run" not in report and "FAILED" not in report, "every step was through", report)
-    for row in ("gpt2, tags", "vit, images", "zero3-offload", "bf16", "bf16, padded llama", "adafactor", "lion_32bit", "resumed at 6 of 12", "kill -9 of a rank", "SIGSTOP of a rank", "Ctrl-C",
+    for row in ("gpt2, tags", "vit, images", "zero3-offload", "bf16", "bf16, padded llama", "adafactor", "lion_32bit", "resumed at 6 of 12", "bf16 of 64 places, with --full_determinism", "kill -9 of a rank", "SIGSTOP of a rank", "Ctrl-C",
                 "a plan beyond 80 GiB", "a plan beyond 141 GiB"):
         expect(f"| {row} | holds |" in report, f"{row} was tried", report)
     turns = re.search(r"^\| a small model: ours / the Trainer \| - \| (\d+\.\d+) \(", report, re.M)
@@ -75,22 +75,28 @@ exec {BUILD}/bin/hftrain "$@"
     expect(rows[0]["verdict"] == "FAILED" and "apart" in rows[0]["figure"], "by the row of bfloat16", rows)
 
 
-def a_run_that_ends_badly_fails_its_row_alone(_, folder):
+def a_run_that_ends_badly_fails_its_row_alone_and_other_bits_are_told(_, folder):
     tree = pathlib.Path(folder, "tree", "bin")
     tree.mkdir(parents=True)
     planted = tree / "hftrain"
     planted.write_text(f"""#!/bin/sh
 case " $* " in
   *" --async_save "*) echo "no such thing" >&2; exit 7 ;;
+  *" --bf16 "*" --full_determinism --resume_from_checkpoint "*) [ -z "$EVER" ] || exec {BUILD}/bin/hftrain "$@" --max_grad_norm 0.01 ;;
+  *" --bf16 "*" --resume_from_checkpoint "*) exec {BUILD}/bin/hftrain "$@" --max_grad_norm 0.01 ;;
 esac
 exec {BUILD}/bin/hftrain "$@"
 """)
     planted.chmod(0o755)
-    result = day(folder, "going-on", tree=tree.parent)
-    rows = {row["name"]: row for row in json.loads(pathlib.Path(folder, "out", "steps", "going-on.json").read_text())["rows"]}
-    expect(result.returncode == 1 and rows["saved in the background"]["verdict"] == "FAILED" and "ended with 7, not 0:\nno such thing" in
-           rows["saved in the background"]["figure"], "its words are the row's", result)
-    expect(rows["recomputed"]["verdict"] == "holds" and "the step" not in rows, "the rows behind it are tried", rows)
+    for ever in ("", "1"):
+        result = day(folder, "going-on", tree=tree.parent, EVER=ever)
+        rows = {row["name"]: row for row in json.loads(pathlib.Path(folder, "out", "steps", "going-on.json").read_text())["rows"]}
+        expect(result.returncode == 1 and rows["saved in the background"]["verdict"] == "FAILED" and "ended with 7, not 0:\nno such thing" in
+               rows["saved in the background"]["figure"], "its words are the row's", result)
+        expect(rows["recomputed"]["verdict"] == "holds" and "the step" not in rows, "the rows behind it are tried", rows)
+        told, held = (rows[f"bf16 of 64 places, {how} --full_determinism"] for how in ("without", "with"))
+        expect(told["verdict"] == "-" and told["figure"].startswith("resumed with other bits, losses "), "other bits are told", told)
+        expect(held["verdict"] == ("FAILED" if ever else "holds"), "and fail where they were to be the same", held)
 
 
 def a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused(_, folder):
@@ -346,7 +352,7 @@ def a_packed_folder_is_carried_and_rehearses_elsewhere(_, folder):
 
 if __name__ == "__main__":
     run_scenarios([every_step_is_rehearsed_and_a_second_call_goes_on, a_run_that_differs_fails_its_row_and_the_day,
-                   a_run_that_ends_badly_fails_its_row_alone,
+                   a_run_that_ends_badly_fails_its_row_alone_and_other_bits_are_told,
                    a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused, a_run_on_no_gpu_shows_nothing_of_one,
                    a_matrix_adds_up_over_calls_that_are_killed_or_run_out_of_time, what_only_a_gpu_can_show_is_told_as_it_is,
                    kernels_under_watch_take_no_more_than_a_step,

@@ -181,5 +181,10 @@ fault("the Trainer of the day loads its batches itself",
 
 fault("a run of the day that ends badly takes the rows behind it with it",
       "scripts/gpu/trial.py", "            self.row(name, False, failure)\n", "            raise RuntimeError(name) from failure\n",
-      tests=["runs: the day of the GPU: a run that ends badly fails its row alone"],
+      tests=["runs: the day of the GPU: a run that ends badly fails its row alone and other bits are told"],
       says=r"its words are the row's|KeyError")
+
+fault("other bits of a run with --full_determinism pass the day",
+      "scripts/gpu/figure_steps.py", '("with", ["--full_determinism"], True)', '("with", ["--full_determinism"], False)',
+      tests=["runs: the day of the GPU: a run that ends badly fails its row alone and other bits are told"],
+      says=r"and fail where they were to be the same")
