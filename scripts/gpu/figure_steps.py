@@ -1,4 +1,5 @@
 """Steps that compare figures of runs: with the CPU's, with other strategies, with another precision, with themselves gone on with."""
+import functools
 import os
 import shutil
 
@@ -11,18 +12,17 @@ BARS = {"cuda": 1e-4, "cpu": 0.0}  # of losses beside the CPU's: four updates by
 
 def families(trial, options):
     """four updates of every family with every head, beside the CPU's"""
-    for family in options.families or FAMILIES:
-        for task in FAMILIES[family][3].split():
-            if trial.has(f"{family}, {task}"):
-                continue
-            with trial.row_of(f"{family}, {task}"):
-                place = os.path.join(trial.folder, f"{family}-{task}")
-                beside = trial.data().trained(family, task, place + "-cpu", on_cpu=True)
-                found = trial.data().trained(family, task, place, on_cpu=not trial.on_gpu)
-                difference = apart(found[0], beside[0])
-                trial.row(f"{family}, {task}", difference <= BARS[trial.device], f"losses {difference:.1e} apart")
-            for folder in (place, place + "-cpu"):
-                shutil.rmtree(folder, ignore_errors=True)
+    def compared(family, task):
+        place = os.path.join(trial.folder, f"{family}-{task}")
+        beside = trial.data().trained(family, task, place + "-cpu", on_cpu=True)
+        found = trial.data().trained(family, task, place, on_cpu=not trial.on_gpu)
+        for folder in (place, place + "-cpu"):
+            shutil.rmtree(folder)
+        difference = apart(found[0], beside[0])
+        return difference <= BARS[trial.device], f"losses {difference:.1e} apart"
+
+    trial.each({f"{family}, {task}": functools.partial(compared, family, task) for family in options.families or FAMILIES
+                for task in FAMILIES[family][3].split()})
 
 
 def strategies(trial, options):

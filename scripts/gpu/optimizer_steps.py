@@ -1,4 +1,5 @@
 """The step that trains with every optimizer: its update as it is made for a device, and the one that is skipped there."""
+import functools
 import math
 import os
 
@@ -11,11 +12,12 @@ NARROW = 2e-2  # of losses in bfloat16, by other products
 
 def optimizers(trial, options):
     """an epoch with every optimizer in which one update has to be skipped, beside the CPU's"""
+    rows = {}
     for name in working_values(trial, "optim"):
-        for row, more, bar in ((name, [], BARS[trial.device]), (f"{name}, bf16", ["--bf16"], NARROW)):
-            if not trial.has(row) and (trial.on_gpu or not more):
-                with trial.row_of(row):
-                    trial.row(row, *compared(trial, os.path.join(trial.folder, row.replace(", ", "-")), ["--optim", name, *more], bar))
+        rows[name] = functools.partial(compared, trial, os.path.join(trial.folder, name), ["--optim", name], BARS[trial.device])
+        if trial.on_gpu:
+            rows[f"{name}, bf16"] = functools.partial(compared, trial, os.path.join(trial.folder, name + "-bf16"), ["--optim", name, "--bf16"], NARROW)
+    trial.each(rows)
 
 
 def compared(trial, place, flags, bar):

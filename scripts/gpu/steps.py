@@ -108,5 +108,5 @@ def outcome(result):
 
 
 STEPS = {step.__name__.replace("_", "-"): step
-         for step in (machine, kernels, precision, optimizers, going_on, memory, host_waits, speed, peers, peers_without_dropout, peers_of_llama, strategies,
-                       contexts, faults, families)}
+         for step in (machine, kernels, precision, going_on, memory, host_waits, speed, peers, peers_without_dropout, peers_of_llama, strategies, contexts,
+                       faults, optimizers, families)}

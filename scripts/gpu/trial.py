@@ -1,10 +1,12 @@
 """A step's folder, its rows, and training runs on the device that is tried or on the CPU beside it."""
+import concurrent.futures
 import contextlib
 import csv
 import json
 import math
 import os
 import subprocess
+import threading
 import time
 
 from heads_and_strategies import Heads
@@ -24,7 +26,9 @@ class Trial:
         """`rows` and `kept` are what a step that was cut short had come to; `save` is called whenever there is more."""
         self.folder, self.tree, self.device, self.deadline = folder, tree, device, deadline
         self.rows, self.kept, self.save = list(rows), dict(kept or {}), save
-        self._data = None
+        # Rows that are tried at a time: most of a small run is its start, and a GPU has room for many.
+        self.together = max(1, min(6, len(os.sched_getaffinity(0)) // 2)) if self.on_gpu else 1
+        self._data, self._lock = None, threading.RLock()
 
     @property
     def on_gpu(self):
@@ -32,10 +36,11 @@ class Trial:
 
     def row(self, name, good, figure):
         """`good`: true, false, or None for what was not tried or is a figure alone."""
-        self.rows = [row for row in self.rows if row["name"] != name]  # which a step that goes on says again
-        self.rows.append({"name": name, "verdict": {True: "holds", False: "FAILED", None: "-"}[good], "figure": str(figure)})
-        print("  {verdict:8}{name}: {figure}".format(**self.rows[-1]), flush=True)
-        self.save()
+        with self._lock:
+            self.rows = [row for row in self.rows if row["name"] != name]  # which a step that goes on says again
+            self.rows.append({"name": name, "verdict": {True: "holds", False: "FAILED", None: "-"}[good], "figure": str(figure)})
+            print("  {verdict:8}{name}: {figure}".format(**self.rows[-1]), flush=True)
+            self.save()
 
     @contextlib.contextmanager
     def row_of(self, name):
@@ -44,6 +49,19 @@ class Trial:
             yield
         except EndedBadly as failure:
             self.row(name, False, failure)
+
+    def each(self, rows):
+        """Tries those {name: function that gives what row() takes} that the step lacks, several at a time."""
+        self.data()  # which all read
+
+        def tried(name, measure):
+            with self.row_of(name):
+                self.row(name, *measure())
+
+        with concurrent.futures.ThreadPoolExecutor(self.together) as pool:
+            ended = [pool.submit(tried, name, measure) for name, measure in rows.items() if not self.has(name)]
+        for one in ended:
+            one.result()  # raises what is no row's own
 
     def has(self, name):
         """Whether the step left this row before it was cut short."""
@@ -141,8 +159,18 @@ class Data(Heads):
     """The data of the tests, with runs on a device instead of the CPU."""
 
     def __init__(self, trial):
-        self.trial, self.on_cpu = trial, not trial.on_gpu
+        self.trial, self._of_thread = trial, threading.local()
         super().__init__(os.path.join(trial.folder))
+        self.numbers()
+
+    @property
+    def on_cpu(self):
+        """Where the runs of this thread are."""
+        return getattr(self._of_thread, "on_cpu", not self.trial.on_gpu)
+
+    @on_cpu.setter
+    def on_cpu(self, value):
+        self._of_thread.on_cpu = value
 
     def call(self, *arguments, expect=0):
         if "--do_train" in arguments:

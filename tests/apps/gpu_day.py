@@ -3,12 +3,14 @@
 
   gpu_day.py [SCENARIO]…     all of them without a word
 """
+import argparse
 import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -205,6 +207,36 @@ exit 1
         expect(("planned more than was held" in figure) == (good is None), "a plan that is too careful is told", figure)
 
 
+def rows_of_a_matrix_are_tried_together_on_a_gpu(_, folder):
+    sys.path.insert(0, str(DAY.parent))
+    from figure_steps import families
+    from trial import EndedBadly, Trial
+    trial = Trial(folder, BUILD, "cpu", time.monotonic() + 300)
+    expect(trial.together == 1, "a rehearsal tries one row after the other", trial.together)
+    trial.together = 3
+    meet = threading.Barrier(3, timeout=20)
+
+    def measure(failure):
+        meet.wait()
+        if failure:
+            raise failure
+        return True, "met"
+
+    try:
+        trial.each({"sound": lambda: measure(None), "bad": lambda: measure(EndedBadly("it broke")), "late": lambda: measure(TimeoutError("over"))})
+        expect(False, "what is no row's own ends the step", trial.rows)
+    except TimeoutError:
+        pass
+    told = sorted((row["name"], row["verdict"], row["figure"]) for row in trial.rows)
+    expect(told == [("bad", "FAILED", "it broke"), ("sound", "holds", "met")], "the others have their rows", told)
+    trial.each({"sound": lambda: (False, "again"), "late": lambda: (None, "now")})
+    told = {row["name"]: row["figure"] for row in trial.rows}
+    expect(told == {"bad": "it broke", "sound": "met", "late": "now"}, "what was lacking is tried", told)
+    families(trial, argparse.Namespace(families=["gpt2"]))
+    told = [(row["name"], row["verdict"]) for row in trial.rows[3:]]
+    expect(sorted(told) == [(f"gpt2, {task}", "holds") for task in ("answers", "classes", "clm", "tags")], "runs beside each other are whole", told)
+
+
 def kernels_under_watch_take_no_more_than_a_step(_, folder):
     sys.path.insert(0, str(DAY.parent))
     import steps
@@ -355,5 +387,5 @@ if __name__ == "__main__":
                    a_run_that_ends_badly_fails_its_row_alone_and_other_bits_are_told,
                    a_step_that_ends_badly_is_a_row_and_a_word_that_is_none_is_refused, a_run_on_no_gpu_shows_nothing_of_one,
                    a_matrix_adds_up_over_calls_that_are_killed_or_run_out_of_time, what_only_a_gpu_can_show_is_told_as_it_is,
-                   kernels_under_watch_take_no_more_than_a_step,
+                   rows_of_a_matrix_are_tried_together_on_a_gpu, kernels_under_watch_take_no_more_than_a_step,
                    what_a_machine_lacks_is_found_in_another_way, waits_are_counted_by_the_operator_that_makes_them, a_packed_folder_is_carried_and_rehearses_elsewhere], sys.argv[1:], lambda folder: None)

@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from classified_rows import write_rows
@@ -107,8 +108,10 @@ class Heads(Fixture):
         config, dropouts, _, _ = FAMILIES[family]
         config = dict(config, model_type=family, **{key: dropout for key in (*dropouts, "classifier_dropout")})
         path = os.path.join(self.folder, f"{family}-{dropout}.json")
-        with open(path, "w") as file:
+        unfinished = f"{path}.{threading.get_ident()}"
+        with open(unfinished, "w") as file:
             json.dump(config, file)
+        os.rename(unfinished, path)  # of which another run may just read
         tokenizer = self.tokenizers["unigram" if family in ("t5", "bart") else "wordpiece"]
         self.call(*map(str, [*self.data_flags(task), "--config_name", path, *([] if task == "images" else ["--tokenizer_name", tokenizer]),
                              "--use_cpu", "--do_train", "--max_steps", STEPS, "--logging_steps", 1, "--learning_rate", 1e-3, "--weight_decay", 0.1, "--per_device_train_batch_size", 2,

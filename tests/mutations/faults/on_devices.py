@@ -188,3 +188,8 @@ fault("other bits of a run with --full_determinism pass the day",
       "scripts/gpu/figure_steps.py", '("with", ["--full_determinism"], True)', '("with", ["--full_determinism"], False)',
       tests=["runs: the day of the GPU: a run that ends badly fails its row alone and other bits are told"],
       says=r"and fail where they were to be the same")
+
+fault("the rows of the day's matrices are tried one after the other",
+      "scripts/gpu/trial.py", "ThreadPoolExecutor(self.together)", "ThreadPoolExecutor(min(1, self.together))",
+      tests=["runs: the day of the GPU: rows of a matrix are tried together on a gpu"],
+      says=r"BrokenBarrierError")
