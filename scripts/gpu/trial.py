@@ -17,10 +17,6 @@ SMALL = "n_layer=2,n_head=2,n_embd=32,n_positions=64,vocab_size=512,bos_token_id
 WITHOUT_DROPOUT = ",attn_pdrop=0,embd_pdrop=0,resid_pdrop=0"
 
 
-class EndedBadly(RuntimeError):
-    """A run that did not do what its row needs of it."""
-
-
 class Trial:
     def __init__(self, folder, tree, device, deadline, rows=(), kept=None, save=lambda: None):
         """`rows` and `kept` are what a step that was cut short had come to; `save` is called whenever there is more."""
@@ -44,11 +40,13 @@ class Trial:
 
     @contextlib.contextmanager
     def row_of(self, name):
-        """A run within that ends badly fails this row; the ones behind it are worth having."""
+        """What ends badly within, but by the time of the step, fails this row; the ones behind it are worth having."""
         try:
             yield
-        except EndedBadly as failure:
-            self.row(name, False, failure)
+        except (TimeoutError, subprocess.TimeoutExpired):
+            raise
+        except Exception as failure:
+            self.row(name, False, f"{type(failure).__name__}: {failure}")
 
     def each(self, rows):
         """Tries those {name: function that gives what row() takes} that the step lacks, several at a time."""
@@ -61,7 +59,7 @@ class Trial:
         with concurrent.futures.ThreadPoolExecutor(self.together) as pool:
             ended = [pool.submit(tried, name, measure) for name, measure in rows.items() if not self.has(name)]
         for one in ended:
-            one.result()  # raises what is no row's own
+            one.result()  # raises that the time is over
 
     def has(self, name):
         """Whether the step left this row before it was cut short."""
@@ -121,7 +119,7 @@ class Trial:
         flags = [flag for flag in data.flags(output, ranks=1) if flag != "--use_cpu"]
         result = self.call(*flags, *self.device_flags(device), *more, environment=data.environment)
         if result.returncode != expect:
-            raise EndedBadly(f"{name} ended with {result.returncode}, not {expect}:\n{result.stderr[-2000:]}")
+            raise RuntimeError(f"{name} ended with {result.returncode}, not {expect}:\n{result.stderr[-2000:]}")
         if (device or self.device) == "cuda":
             require_gpus(output)
         return Run(output, result)
@@ -132,7 +130,7 @@ def require_gpus(output):
     ranks = read_json(output, "hftrain", "plan.json")["ranks"]["ranks"]
     devices = sorted({rank["device"] for rank in ranks})
     if devices != ["cuda"]:
-        raise EndedBadly(f"{os.path.basename(output)} was to be on the GPU and was on {' and '.join(devices) or 'nothing'}, by its plan.json: it shows nothing of one")
+        raise RuntimeError(f"{os.path.basename(output)} was to be on the GPU and was on {' and '.join(devices) or 'nothing'}, by its plan.json: it shows nothing of one")
 
 
 class Run:
@@ -179,7 +177,7 @@ class Data(Heads):
             arguments = [*flags, *self.trial.device_flags("cpu" if self.on_cpu else "cuda")]
         result = self.trial.call(*arguments, environment=self.environment)
         if result.returncode != expect:
-            raise EndedBadly(f"hftrain {' '.join(map(str, arguments))}\nended with {result.returncode}\n{result.stderr[-2000:]}")
+            raise RuntimeError(f"hftrain {' '.join(map(str, arguments))}\nended with {result.returncode}\n{result.stderr[-2000:]}")
         if "--do_train" in arguments and not self.on_cpu:
             require_gpus(output)
         return result

@@ -180,7 +180,7 @@ fault("the Trainer of the day loads its batches itself",
       says=r"KeyError: 60|loaded by two workers")
 
 fault("a run of the day that ends badly takes the rows behind it with it",
-      "scripts/gpu/trial.py", "            self.row(name, False, failure)\n", "            raise RuntimeError(name) from failure\n",
+      "scripts/gpu/trial.py", '            self.row(name, False, f"{type(failure).__name__}: {failure}")\n', "            raise\n",
       tests=["runs: the day of the GPU: a run that ends badly fails its row alone and other bits are told"],
       says=r"its words are the row's|KeyError")
 
