@@ -7,11 +7,13 @@ def write_report(out, names, device):
     steps = [json.loads(path.read_text()) for name in names if (path := out / "steps" / f"{name}.json").exists()]
     steps = [step for step in steps if step["device"] == device]
     rows = [row for step in steps for row in step["rows"]]
-    failed = sum(row["verdict"] == "FAILED" for row in rows)
+    failed = [f"{step['step']}: {row['name']}" for step in steps for row in step["rows"] if row["verdict"] == "FAILED"]
     machine = next((row["figure"] for row in rows if row["name"] == "device"), "a device that was not looked at")
     lines = [f"# hftrain on {machine}", ""]
     if device == "cpu":
         lines += ["A rehearsal: no GPU was used, and nothing here says anything of one.", ""]
+    if failed:
+        lines += ["Failed: " + "; ".join(map(cell, failed)) + ".", ""]
     missing = [name for name in names if name not in [step["step"] for step in steps]]
     if missing:
         lines += ["Not run: " + ", ".join(missing) + ".", ""]
@@ -24,7 +26,7 @@ def write_report(out, names, device):
         lines.append("")
     (out / "report.md").write_text("\n".join(lines))
     held = sum(row["verdict"] == "holds" for row in rows)
-    print(f"{held} rows hold, {failed} failed; {out / 'report.md'}")
+    print(*[f"failed: {name}" for name in failed], f"{held} rows hold, {len(failed)} failed; {out / 'report.md'}", sep="\n")
     return 1 if failed else 0
 
 

@@ -90,10 +90,10 @@ def memory_accesses(trial, program):
 
 def ended(command, seconds, environment):
     """The ended program, as of subprocess.run; what it started ends with it where its time is over, and keeps no pipe open."""
-    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True) as process:
+    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, process_group=0) as process:
         try:
             out, err = process.communicate(timeout=seconds)
-        except BaseException:  # Ctrl-C among them, which another session does not hear of
+        except BaseException:  # Ctrl-C among them, which another group does not hear of
             os.killpg(process.pid, signal.SIGKILL)
             raise
     return subprocess.CompletedProcess(command, process.returncode, out, err)

@@ -75,6 +75,8 @@ exec {BUILD}/bin/hftrain "$@"
     expect(result.returncode == 1, "the day fails", result.stdout + result.stderr)
     rows = json.loads(pathlib.Path(folder, "out", "steps", "precision.json").read_text())["rows"]
     expect(rows[0]["verdict"] == "FAILED" and "apart" in rows[0]["figure"], "by the row of bfloat16", rows)
+    report = pathlib.Path(folder, "out", "report.md").read_text()
+    expect("\nFailed: precision: bf16" in report and "\nfailed: precision: bf16\n" in result.stdout, "which the page and the last lines name", report)
 
 
 def a_run_that_ends_badly_fails_its_row_alone_and_other_bits_are_told(_, folder):
