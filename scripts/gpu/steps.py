@@ -82,10 +82,11 @@ def memory_accesses(trial, program):
         if late.timeout < LONG:
             raise  # the call was short; the next one has the whole step for it
         return trial.skip("memory accesses", f"they were not through after {late.timeout:.0f} s")
-    said = [line for line in (result.stdout + result.stderr).splitlines() if line.startswith("=========")]
-    if "not supported" in " ".join(said):
-        return trial.skip("memory accesses", said[-1].strip("= "))
-    trial.row("memory accesses", result.returncode == 0, said[-1].strip("= ") if said else outcome(result))
+    said = [line.strip("= ") for line in (result.stdout + result.stderr).splitlines() if line.startswith("=========")]
+    refused = [line for line in said if "Device not supported" in line]
+    if refused:  # in some containers; what the program then says of itself is that
+        return trial.skip("memory accesses", refused[0])
+    trial.row("memory accesses", result.returncode == 0, said[-1] if said else outcome(result))
 
 
 def ended(command, seconds, environment):

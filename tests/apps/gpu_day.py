@@ -257,6 +257,10 @@ def kernels_under_watch_take_no_more_than_a_step(_, folder):
         except subprocess.TimeoutExpired:
             told.append("cut short")
     expect(told == ["cut short", ("-", "not tried: they were not through after 1 s")], "with a whole step it is told", told)
+    watch.write_text("#!/bin/sh\necho '========= Error: Device not supported'\necho '========= ERROR SUMMARY: 1 error'\nexit 1\n")
+    trial = Trial(folder, pathlib.Path(folder), "cuda", time.monotonic() + 300)
+    steps.memory_accesses(trial, "no program")
+    expect([(row["verdict"], row["figure"]) for row in trial.rows] == [("-", "not tried: Error: Device not supported")], "why there is no watch", trial.rows)
     expect(time.monotonic() - begin < 60, "what the watch had started holds nobody up", time.monotonic() - begin)
 
 

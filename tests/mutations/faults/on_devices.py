@@ -193,3 +193,8 @@ fault("the rows of the day's matrices are tried one after the other",
       "scripts/gpu/trial.py", "ThreadPoolExecutor(self.together)", "ThreadPoolExecutor(min(1, self.together))",
       tests=["runs: the day of the GPU: rows of a matrix are tried together on a gpu"],
       says=r"BrokenBarrierError")
+
+fault("a container in which kernels cannot be watched fails the day",
+      "scripts/gpu/steps.py", 'if "Device not supported" in line]', 'if "no such words" in line]',
+      tests=["runs: the day of the GPU: kernels under watch take no more than a step"],
+      says=r"why there is no watch")
