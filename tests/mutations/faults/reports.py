@@ -38,7 +38,7 @@ fault("the other side of a step is not packed",
       says=r"the other side of the step peers is there")
 
 fault("a day's call that is killed keeps nothing of its step",
-      "scripts/gpu/trial.py", 'self.rows[-1]), flush=True)\n        self.save()\n', 'self.rows[-1]), flush=True)\n',
+      "scripts/gpu/trial.py", 'self.rows[-1]), flush=True)\n            self.save()\n', 'self.rows[-1]), flush=True)\n',
       tests=["runs: the day of the GPU: a matrix adds up over calls that are killed or run out of time"],
       says=r"families\.json")
 
