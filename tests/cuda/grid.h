@@ -6,6 +6,7 @@
 //   a launch of no blocks, of too many, or of more threads than a block may have
 //   a barrier that a thread of the block does not reach, or that stands in several places
 //   a shuffle that a lane of its mask does not reach, or that asks a lane outside of the mask
+//   a load or a store that begins at no multiple of its bytes
 //   memory outside of every Memory (memory.h), and shared memory that the block has not written
 //   two threads at one place of memory, one of them writing, without a barrier between them; of two blocks always
 #pragma once

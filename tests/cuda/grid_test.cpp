@@ -72,6 +72,8 @@ TEST_CASE("A grid on the host ends at what a GPU punishes or leaves undefined, a
       {Small::kShuffleBesideMask, "asks or is asked by a lane outside of its mask"},
       {Small::kReadsBehind, "block 2, thread .* reads outside of its memory"},
       {Small::kReadsBefore, "block 0, thread .* reads outside of its memory"},
+      {Small::kReadsBesideVectors,
+       "block 0, thread .* is at no multiple of the bytes that it touches at once"},
       {Small::kWritesBehind, "block 2, thread .* writes outside of its memory"},
       {Small::kSameElement, "block 0, thread .* meets what another thread writes"},
       {Small::kLastWrites,

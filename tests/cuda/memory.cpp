@@ -80,6 +80,12 @@ void touch(const void* data, size_t bytes, bool writes) {
   if (const char* wrong = region->note(address, bytes, writes)) end_with(wrong);
 }
 
+// Of an instruction that takes a type of so many bytes and of that alignment.
+void require_aligned(const void* data, size_t bytes) {
+  if (watch().on && place_of(data) % bytes != 0)
+    end_with("is at no multiple of the bytes that it touches at once");
+}
+
 }  // namespace
 
 Watch& watch() {
@@ -112,12 +118,15 @@ Memory::~Memory() {
 }  // namespace hftrain::grid
 
 // What g++ calls.
+using hftrain::grid::require_aligned;
 using hftrain::grid::touch;
 #define HFTRAIN_HOOKS(bytes)                       \
   void __tsan_read##bytes(void* data) {            \
+    require_aligned(data, bytes);                  \
     touch(data, bytes, false);                     \
   }                                                \
   void __tsan_write##bytes(void* data) {           \
+    require_aligned(data, bytes);                  \
     touch(data, bytes, true);                      \
   }                                                \
   void __tsan_unaligned_read##bytes(void* data) {  \

@@ -59,6 +59,10 @@ __global__ void copy(const float* in, float* out, int64_t from, int64_t to) {
   out[i + to] = in[i + from];
 }
 
+__global__ void copy_vector(const float* in, float* out) {
+  cuda::store(out, cuda::load<4>(in + 1));
+}
+
 __global__ void write_one(float* out, bool every_thread) {
   if (every_thread || threadIdx.x == 0) out[0] = 1;
 }
@@ -107,6 +111,8 @@ void run_small(Small which, const float* in, float* out, int64_t blocks, int thr
       return start(copy, in, out, 1, 0);
     case Small::kReadsBefore:
       return start(copy, in, out, -1, 0);
+    case Small::kReadsBesideVectors:
+      return start(copy_vector, in, out);
     case Small::kWritesBehind:
       return start(copy, in, out, 0, 1);
     case Small::kSameElement:

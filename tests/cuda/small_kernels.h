@@ -19,6 +19,7 @@ enum class Small {
   kShuffleBesideMask,    // one that asks lanes outside of its mask
   kReadsBehind,          // in[n]
   kReadsBefore,          // in[-1]
+  kReadsBesideVectors,   // 16 bytes from the second element on
   kWritesBehind,         // out[blocks·threads]
   kSameElement,          // all threads write out[0]
   kLastWrites,           // the last thread writes out[0], which all read

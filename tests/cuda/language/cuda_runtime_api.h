@@ -10,6 +10,7 @@
 
 #define __global__
 #define __device__
+#define __launch_bounds__(...)
 // One copy will do, as the blocks of a grid run one after the other. Each has pages of its own: what lies behind one that does not
 // fill them is no other's.
 #define __shared__ alignas(4096) static
@@ -18,6 +19,13 @@
 #define blockIdx (::hftrain::grid::block_index())
 #define blockDim (::hftrain::grid::block_size())
 #define gridDim (::hftrain::grid::grid_size())
+
+// A type of the compiler's own, so that what is loaded or stored by 16 bytes is told to memory.cpp as that.
+using uint4 = unsigned __attribute__((vector_size(16), may_alias));
+
+inline void __stwb(uint4* to, uint4 value) {
+  *to = value;
+}
 
 using cudaStream_t = struct CUstream_st*;
 
@@ -28,6 +36,11 @@ inline void __syncthreads(std::source_location place = std::source_location::cur
 inline float __shfl_xor_sync(unsigned mask, float value, int step,
                              std::source_location place = std::source_location::current()) {
   return hftrain::grid::exchange(mask, value, step, place);
+}
+
+// Within two units in the last place where y is from 2^-126 to 2^126 and 0 above, but where y is infinite.
+inline float __fdividef(float x, float y) {
+  return std::isfinite(y) && std::abs(y) > 0x1p126f ? x * 0.0f : x / y;
 }
 
 inline float rsqrtf(float x) {

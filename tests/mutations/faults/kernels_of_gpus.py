@@ -7,9 +7,12 @@ NORM_FILLS = "cuda: The RMS norm's kernels and its gradients' agree with float64
 NORM_ROWS = "cuda: The RMS norm's gradients are those of more rows than there are partial sums"
 NORM_NARROW = "cuda: The RMS norm's gradients of narrow rows are those of float64, whatever of a warp and a block they fill"
 ACTIVATIONS = "cuda: The activations' kernels and their gradients' agree with float64"
+DISPLACED = "cuda: An array that begins where no vector may is taken by single numbers, and is the same to a kernel"
 BEYOND = "cuda: A kernel of elements reaches those beyond the largest grid"
 ROTATION = "cuda: The rotation's kernel agrees with float64, in each batch from its first place on"
 CROSS_ENTROPY = "cuda: The cross-entropy's kernel agrees with float64, its gradient in the place of the logits"
+ONE_PASS = "cuda: The cross-entropy's one pass agrees with float64 whether logits rise or fall along a row"
+NO_CLASS = "cuda: A class that cannot be has the loss of the others and no gradient of its own"
 OUTSIDE = "cuda: A target outside of the vocabulary makes its loss NaN and reads nothing beside the logits"
 LARGE = "cuda: The cross-entropy of large logits and of rows without any target is finite"
 GRID_RIGHT = "cuda: A grid on the host runs what is right, in either order"
@@ -23,6 +26,7 @@ def said(words):
 
 
 WRONG_NUMBERS = said(r"max\(\)\.item<double>\(\) <= 1")
+NO_VECTOR_THERE = said(r"is at no multiple of the bytes that it touches at once")
 
 fault("a reduction of a block overwrites the last one's numbers while they are read", DEVICE,
       "  __syncthreads();  // the last reduction may still be read\n", "",
@@ -35,14 +39,14 @@ fault("a reduction of a block reads numbers that its warps have yet to write", D
 fault("a reduction of a warp leaves out every second lane", DEVICE, "step > 0; step /= 2", "step > 1; step /= 2",
       tests=[NORM_FILLS, CROSS_ENTROPY], says=WRONG_NUMBERS)
 
-fault("a reduction of a block has room for half of its warps", LOSS, "__shared__ float shared[kWarp];", "__shared__ float shared[kWarp / 2];",
+fault("a reduction of a block has room for a quarter of a largest block's warps", LOSS, "__shared__ float shared[kWarp];", "__shared__ float shared[kWarp / 4];",
       tests=[CROSS_ENTROPY], says=said(r"writes outside of its memory"))
 
-fault("a row narrower than a warp gets a part of one", DEVICE, "(width + kWarp - 1) / kWarp * kWarp", "width",
+fault("a row narrower than a warp gets a part of one", DEVICE, "ceil_divide(packs, kWarp) * kWarp", "packs",
       tests=[NORM_FILLS, CROSS_ENTROPY], says=said(r"the shuffle at device\.cuh:\d+ is not reached by lane"))
 
-fault("a wide row gets more threads than a block may have", DEVICE, "std::min<int64_t>(1024, ", "std::min<int64_t>(2048, ",
-      tests=[NORM_FILLS, CROSS_ENTROPY], says=said(r"there is no launch of"))
+fault("a wide row gets more threads than a block may have", DEVICE, "std::min<int64_t>(most, ", "std::min<int64_t>(2 * most, ",
+      tests=[NORM_FILLS], says=said(r"there is no launch of"))
 
 fault("a launch of too many blocks is one of their number modulo 2^32", DEVICE, "std::min<int64_t>(blocks, UINT_MAX)", "blocks",
       tests=[GRID_REFUSES], says=r"4294967295")
@@ -51,18 +55,39 @@ fault("the threads of a grid go on by blocks, not by grids", ELEMENTS,
       "static_cast<int64_t>(gridDim.x) * blockDim.x;", "static_cast<int64_t>(blockDim.x);",
       tests=[ACTIVATIONS], says=said(r"meets what another thread writes"))
 
-fault("elements beyond the largest grid are left out", ELEMENTS, "i < n; i += step)", "i < n; i += step * n)",
+fault("elements beyond the largest grid are left out", DEVICE, "i += kTogether * step)", "i += kTogether * step * end)",
       tests=[BEYOND], says=r"isfinite")
+
+fault("a thread leaves out the pack behind its last two", DEVICE, "if (i < end) body(", "if (i < end && end < 0) body(",
+      tests=[ACTIVATIONS], says=r"isfinite")
+
+fault("elements behind the last vector are left out", ELEMENTS, "behind < n)", "behind < whole)",
+      tests=[ACTIVATIONS], says=r"isfinite")
+
+fault("vectors are taken of an array that begins where none may", DEVICE, "% kVectorBytes == 0) && ...", "% sizeof(char) == 0) && ...",
+      tests=[DISPLACED], says=NO_VECTOR_THERE)
+
+fault("nobody looks where what the gelu's gradient writes begins", ELEMENTS, "aligned(grad, x, grad_x)", "aligned(grad, x)",
+      tests=[DISPLACED], says=NO_VECTOR_THERE)
+
+fault("a row of logits is taken by vectors from where it begins", DEVICE, "(kSize - past) % kSize", "(kSize - past) % kSize * 0",
+      tests=[CROSS_ENTROPY], says=NO_VECTOR_THERE)
+
+fault("logits before a row's first vector are left out", DEVICE, "if (mine < head) body", "if (mine < head && head < 0) body",
+      tests=[CROSS_ENTROPY], says=WRONG_NUMBERS)
+
+fault("logits behind a row's last vector are left out", DEVICE, "if (behind < width) body", "if (behind < width && width < 0) body",
+      tests=[CROSS_ENTROPY], says=WRONG_NUMBERS)
 
 fault("a batch's first token turns as the one behind the last of the batch before", ELEMENTS,
       "token % shape.length * half", "token * half",
       tests=[ROTATION], says=said(r"reads outside of its memory|max\(\)\.item<double>\(\) <= 1"))
 
-fault("the rotation's way back turns the same way", ELEMENTS, "s = sign * to_float", "s = sign * sign * to_float",
+fault("the rotation's way back turns the same way", ELEMENTS, "s[e] = sign * to_float", "s[e] = sign * sign * to_float",
       tests=[ROTATION], says=WRONG_NUMBERS)
 
 fault("the rotation's angles are not rounded to the dtype as the composition's are", ELEMENTS,
-      "c = to_float(from_float<T>(cos[angles + i]))", "c = cos[angles + i]",
+      "c[e] = to_float(from_float<T>(c[e]))", "c[e] *= 1.0f",
       tests=[ROTATION], says=WRONG_NUMBERS)
 
 fault("tokens beyond the largest grid are not turned", ELEMENTS, "token += gridDim.x", "token += shape.tokens",
@@ -88,8 +113,20 @@ fault("the norm's partial sums begin with what memory held", NORM,
       "  for (int64_t i = threadIdx.x; i < width; i += blockDim.x) sums[i] = 0;\n", "",
       tests=[NORM_FILLS], says=r"isfinite")
 
-fault("the norm's backward leaves out rows beyond its blocks", NORM, "row += gridDim.x", "row += rows",
+fault("the norm's backward leaves out rows beyond its blocks", NORM,
+      "row += gridDim.x) {\n    const int64_t start = row * width + mine;", "row += rows) {\n    const int64_t start = row * width + mine;",
       tests=[NORM_ROWS], says=r"isfinite")
+
+fault("the widest norms' backward leaves out rows beyond its blocks", NORM,
+      "row += gridDim.x) {\n    const int64_t start = row * width;", "row += rows) {\n    const int64_t start = row * width;",
+      tests=[NORM_ROWS], says=r"isfinite")
+
+fault("wide rows leave out of the weight's gradient what is behind a thread's first columns", NORM,
+      "sums[k][e] += d", "if (k == 0) sums[k][e] += d", tests=[NORM_FILLS], says=WRONG_NUMBERS)
+
+fault("threads of a wide row read the columns of the next row", NORM,
+      "      if (mine + k * apart >= columns) continue;\n      slopes[k]", "      slopes[k]",
+      tests=[NORM_FILLS], says=said(r"reads outside of its memory|max\(\)\.item<double>\(\) <= 1"))
 
 fault("the gradient overwrites the target's logit before the loss has read it", LOSS,
       "  __syncthreads();  // the target's logit has been read\n", "",
@@ -99,15 +136,28 @@ fault("a target behind the vocabulary is read from the next row", LOSS, "target 
       tests=[OUTSIDE], says=said(r"reads outside of its memory|isnan"))
 
 fault("the largest logit is not taken off before the exponential", LOSS,
-      "const float log_sum = highest + logf(", "highest = 0;\n  const float log_sum = highest + logf(",
-      also=[(LOSS, "sum += expf(value - highest);", "sum += expf(value);")],
+      "const float log_sum = highest + logf(over_block<Sum>(seen.sum * expf(seen.highest - highest), shared));",
+      "const float log_sum = 0 * highest + logf(over_block<Sum>(seen.sum, shared));",
+      also=[(LOSS, "seen.sum += expf(value - highest);", "seen.sum += expf(value);"), (LOSS, "    seen.sum *= expf(seen.highest - highest);\n", "")],
       tests=[LARGE], says=r"isfinite")
+
+fault("a sum of exponentials stays as it was when a larger logit comes", LOSS, "    seen.sum *= expf(seen.highest - highest);\n", "",
+      tests=[ONE_PASS, CROSS_ENTROPY], says=WRONG_NUMBERS)
+
+fault("threads' sums of exponentials are added as if all had seen the same largest logit", LOSS,
+      "seen.sum * expf(seen.highest - highest), shared", "seen.sum, shared", tests=[ONE_PASS, CROSS_ENTROPY], says=WRONG_NUMBERS)
+
+fault("what no logit can be below is taken off from itself", LOSS, "highest = -FLT_MAX", "highest = -INFINITY",
+      tests=[NO_CLASS], says=r"isfinite")
 
 fault("smoothing is left out of the loss's gradient", LOSS, " - share - likelihood", " - 0 * share - likelihood",
       tests=[CROSS_ENTROPY], says=WRONG_NUMBERS)
 
 fault("the grid on the host sees no access to memory", "tests/cuda/grid.cpp", "state.on = grid().watched;", "state.on = false;",
       tests=[GRID_WRONG], says=said(r"reads outside of its memory"))
+
+fault("the grid on the host takes vectors from anywhere", "tests/cuda/memory.cpp", "place_of(data) % bytes != 0", "place_of(data) % (bytes / bytes) != 0",
+      tests=[GRID_WRONG], says=r"SIGSEGV")  # the host has such instructions, too
 
 fault("the grid on the host runs blocks to a barrier that some threads do not reach", "tests/cuda/grid.cpp",
       "if (!waits(*thread)) throw Fault", "if (!waits(*thread)) continue;\n    if (false) throw Fault",
