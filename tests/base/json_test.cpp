@@ -80,6 +80,12 @@ TEST_CASE("what the parser says of a broken text does not repeat all of it") {
     CHECK(error.diagnostics().front().why.size() < 400);
     CHECK_FALSE(error.diagnostics().front().hint.empty());
   }
+  try {
+    parse_json("{\"a\xCC", "x");
+    FAIL("parsed");
+  } catch (const Error& error) {
+    CHECK(error.render().find('\xCC') == std::string::npos);  // no byte of a terminal's
+  }
 }
 
 TEST_CASE("a number beyond every double is an error that names the file") {

@@ -57,8 +57,10 @@ std::optional<size_t> differing_dim(const std::vector<int64_t>& a, const std::ve
 
 const std::vector<int64_t>& shape_in_files(const ParameterSpec& spec,
                                            const std::vector<GrownParameter>& grown) {
-  const auto found = std::ranges::find(grown, spec.name, &GrownParameter::name);
-  return found == grown.end() ? spec.shape : found->shape_before;
+  for (const GrownParameter& each : grown) {
+    if (each.name == spec.name) return each.shape_before;
+  }
+  return spec.shape;
 }
 
 Error wrong_shape(const std::string& name, const std::string& path, const std::vector<int64_t>& wanted,
@@ -66,7 +68,8 @@ Error wrong_shape(const std::string& name, const std::string& path, const std::v
   return Error(ExitCode::kData, "'" + name + "' has the wrong shape")
       .where(path)
       .why("config.json asks for " + shape_text(wanted) + ", the file holds " + shape_text(stored))
-      .hint(way_out ? "--ignore_mismatched_sizes starts it from random numbers" : "");
+      .hint(way_out ? "--ignore_mismatched_sizes starts it from random numbers"
+                    : "a config and weights that belong together");
 }
 
 std::optional<Error> first_wrong_shape(const ParameterTable& table, const std::string& folder,

@@ -16,11 +16,13 @@ constexpr std::array<std::string_view, 3> kWrittenOptimizers = {"adamw_torch", "
 
 void check_for_trainer(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
   if (!plan.do_train || !plan.saving.for_trainer) return;
+  const auto refuse_at = [&](const std::string& place, const std::string& why, const std::string& hint) {
+    problems.usage("the Trainer could not go on from this run's checkpoints",
+                   input.parsed.origins.describe("save_for_trainer") + ", " + place, why,
+                   hint + ", or leave --save_for_trainer out");
+  };
   const auto refuse = [&](const char* flag, const std::string& why, const std::string& hint) {
-    problems.usage(
-        "the Trainer could not go on from this run's checkpoints",
-        input.parsed.origins.describe("save_for_trainer") + ", " + input.parsed.origins.describe(flag), why,
-        hint + ", or leave --save_for_trainer out");
+    refuse_at(input.parsed.origins.describe(flag), why, hint);
   };
   if (plan.saving.only_model)
     refuse("save_only_model", "they hold no optimizer's state", "leave --save_only_model out");
@@ -32,8 +34,10 @@ void check_for_trainer(const ResolveInput& input, const RunPlan& plan, Problems&
            "scheduler.pt is written of schedules by steps, which " + plan.schedule.name + " is not",
            "--lr_scheduler_type linear, cosine or another one");
   if (plan.strategy.state_dict != "full" && !plan.model.adapter)
-    refuse("fsdp_state_dict_type", "their weights are in parts, and the Trainer opens whole ones",
-           "--fsdp_state_dict_type FULL_STATE_DICT");
+    refuse_at(input.parsed.arguments.parallel.sharding.state_dict.origin,
+              "their weights are in parts, and the Trainer opens whole ones",
+              "have whole ones saved (FULL_STATE_DICT of FSDP, stage3_gather_16bit_weights_on_model_save of "
+              "DeepSpeed)");
 }
 
 }  // namespace hftrain::plan

@@ -134,7 +134,7 @@ fault("an adapter that SGD without momentum trained is none",
       says=r"open_deepspeed_trained|unexpected exception")
 
 fault("a rank that holds no part of the state knows of no optimizer's",
-      "lib/hftrain/checkpoint/run_loader.cpp", "const std::vector<std::string> kept = kept_by_all();", "const std::vector<std::string> kept = kept_states(run_.strategy);",
+      "lib/hftrain/checkpoint/run_loader.cpp", "const std::vector<std::string> kept = kept_by_all();\n  const std::optional<Error> failure = attempt([&] {\n    resume", "const std::vector<std::string> kept = kept_states(run_.strategy);\n  const std::optional<Error> failure = attempt([&] {\n    resume",
       tests=["checkpoint: every rank names what the optimizer's state lacks, also one that holds no part of it"],
       says=r"without_state|of another optimizer")
 
@@ -320,3 +320,51 @@ fault("a class that opens the folder of another model is asked by the name in th
 fault("Llama's class beside a model of another kind is taken for none",
       "lib/hftrain/tokenizer/unheeded_settings.cpp", "return class_that_opens(\"\", settings.model_type) != class_that_opens(\"\", \"\") &&", "return settings.model_type.empty() &&",
       tests=["tokenizer: A class that is not that of the model beside it has nothing that is not heeded"], says=r"gemma|said_of")
+
+fault("a dropout that a run goes on with is said by no adapter",
+      "lib/hftrain/plan/resolve_adapter.cpp", "if (spec->dropout != input.model.adapter->dropout)", "if (spec->dropout > 1)",
+      tests=["runs: adapters: an adapter goes on from its folder and merges"], says=r"lora_dropout 0.5")
+
+fault("a file with as many rows as the model grows to is taken for one of those before",
+      "lib/hftrain/plan/stored_shapes.cpp", "      if (found.shape != wanted)\n", "      if (found.shape != wanted && found.shape != spec.shape)\n",
+      tests=["plan: a stored weight of another shape than the run's is refused by the plan"], says=r"wrong shape|no error|said")
+
+fault("rows of another task are cut into blocks",
+      "lib/hftrain/data/data_files.cpp", "columns.size() == 1 && columns.front() == kInputIds", "columns.size() > 0 && columns.front() == kInputIds",
+      tests=["data: A prepared folder is data of its own task alone"], says=r"another task")
+
+fault("a stage of a file is taken where DeepSpeed is declined",
+      "lib/hftrain/arguments/import/deepspeed.cpp", "(!declined && !unread(outcome, \"zero_stage\").is_null())", "(!unread(outcome, \"zero_stage\").is_null() || declined)",
+      tests=["arguments: a command line that says no to a kind of sharding wins over the file of a launch"], says=r"use_deepspeed|zero_stage")
+
+fault("a launch by FSDP shards what --fsdp false does not",
+      "lib/hftrain/arguments/import/fsdp.cpp", "announces_fsdp(environment)) && !declines_fsdp(outcome);", "announces_fsdp(environment)) && (!declines_fsdp(outcome) || outcome.notes.empty());",
+      tests=["arguments: a command line that says no to a kind of sharding wins over the file of a launch"], says=r"fsdp")
+
+fault("no to half precision is no word against a file",
+      "lib/hftrain/arguments/import/launch_kind.cpp", "if (!origin.starts_with(\"--\")) return;", "if (!origin.starts_with(\"---\")) return;",
+      tests=["arguments: a command line that says no to a kind of sharding wins over the file of a launch"], says=r"bf16 differ")
+
+fault("a driver that is too old is found out by the ranks",
+      "lib/hftrain/machine/detect_topology.cpp", "if (major_of(topology.cuda_version) >= major_of(torch_cuda)) return \"\";", "if (major_of(topology.cuda_version) + 9 >= major_of(torch_cuda)) return \"\";",
+      tests=["machine: a driver that is too old for LibTorch leaves no GPU, and says which would do"], says=r"gpu_problem")
+
+fault("bytes of a damaged file go to the terminal",
+      "lib/hftrain/base/json_words.cpp", "return printable(words.size()", "return std::string(words.size()",
+      tests=["base: what the parser says of a broken text does not repeat all of it"], says=r"npos")
+
+fault("cuDNN's attention is taken without order",
+      "lib/hftrain/nn/device_attention.cpp", "|| masked || !causal)", "|| masked || (masked && !causal))",
+      tests=["nn: cuDNN's attention is not taken on a device beside dropout or a mask, or without order, where it is wrong"], says=r"needs_other_kernels")
+
+fault("a device reads texts ahead, each token by itself",
+      "lib/hftrain/models/text_model.cpp", "                     !model_.options().device.is_cpu();\n", "                     model_.options().device.is_cuda();\n",
+      tests=["models: drafts are read by decoders that remember"], says=r"ahead")
+
+fault("a gate's activation is in no plan of a GPU",
+      "lib/hftrain/plan/activation_memory.cpp", "if (!cpu && !(kernels.own && kernels.swiglu))", "if (!cpu && !kernels.swiglu)",
+      tests=["plan: a gate's activation and a copy of bfloat16 logits are in the plan of a GPU that has them"], says=r"use_liger_kernel")
+
+fault("the copy that a GPU makes of bfloat16 logits is in no plan",
+      "lib/hftrain/plan/head_memory.cpp", "plan.precision.compute == \"bfloat16\");", "plan.precision.compute == \"bfloat\");",
+      tests=["plan: a gate's activation and a copy of bfloat16 logits are in the plan of a GPU that has them"], says=r"bf16")
