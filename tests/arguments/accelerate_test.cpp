@@ -1,5 +1,6 @@
 // Accelerate configuration files: parallel_configs.md 6.1 and 6.2 of the contract.
 #include "hftrain/arguments/import/accelerate.h"
+#include "hftrain/arguments/print_config.h"
 
 #include "support.h"
 #include "support/catch.h"
@@ -569,19 +570,50 @@ TEST_CASE("a command line that says no to a kind of sharding wins over the file 
   CHECK(*deepspeed.arguments().parallel.sharding.strategy == "full_shard");
   CHECK_FALSE(deepspeed.arguments({"--use_deepspeed", "false"}).parallel.sharding.strategy.value.has_value());
   CHECK(contains(deepspeed.notes({"--use_deepspeed", "false"}), "zero_stage has no effect"));
+  // What `accelerate config` writes, and its record, which asks for no more than the run had.
+  const AccelerateFile whole(
+      "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config: {zero_stage: 2, gradient_clipping: "
+      "1.0, "
+      "offload_optimizer_device: cpu, offload_param_device: none, zero3_init_flag: true, "
+      "zero3_save_16bit_model: true}\n");
+  const ParseOutcome declined = whole.outcome({"--use_deepspeed", "false"});
+  CHECK_FALSE(declined.arguments.parallel.sharding.strategy.value.has_value());
+  CHECK(contains(notes(declined),
+                 "zero_stage, zero3_init_flag, offload_optimizer_device, zero3_save_16bit_model, "
+                 "gradient_clipping have no effect"));
+  for (const char* form : {"minimal", "full"}) {
+    const NamedFile record("--config", "again.yaml", print_config(declined, form));
+    CHECK_FALSE(record.arguments().parallel.sharding.strategy.value.has_value());
+  }
+  const AccelerateFile named(
+      "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config: {deepspeed_config_file: x.json}\n");
+  CHECK(contains(named.notes({"--use_deepspeed", "false"}), "deepspeed has no effect"));
+  CHECK(contains(mistakes({"--use_deepspeed", "false", "--zero_stage", "2"}),
+                 "use_deepspeed and zero_stage differ"));
+  CHECK(contains(mistakes({"--use_deepspeed", "false", "--deepspeed", "x.json"}),
+                 "use_deepspeed and deepspeed differ"));
   CHECK(*parse({"--zero_stage", "3"}).arguments.parallel.sharding.strategy == "full_shard");
 
   const AccelerateFile fsdp("distributed_type: FSDP\nnum_processes: 2\n");
   CHECK(*fsdp.arguments().parallel.sharding.strategy == "full_shard");
   for (const char* off : {"false", ""}) {
     CHECK_FALSE(fsdp.arguments({"--fsdp", off}).parallel.sharding.strategy.value.has_value());
-    CHECK(contains(fsdp.notes({"--fsdp", off}), "the run is not sharded by FSDP"));
+    const ParseOutcome declined_fsdp = fsdp.outcome({"--fsdp", off});
+    CHECK(contains(notes(declined_fsdp), "the run is not sharded by FSDP"));
+    CHECK_FALSE(contains(notes(declined_fsdp), "--fsdp true"));
+    for (const char* form : {"minimal", "full"}) {
+      const NamedFile record("--config", "again.yaml", print_config(declined_fsdp, form));
+      CHECK_FALSE(record.arguments().parallel.sharding.strategy.value.has_value());
+    }
     CHECK(contains(mistakes({"--use_fsdp", "--fsdp", off}), "use_fsdp and fsdp differ"));
   }
   Environment launched;
   launched.set("ACCELERATE_USE_FSDP", "true");
   CHECK_FALSE(sharding({"--fsdp", "false"}, launched).strategy.value.has_value());
   CHECK(*sharding({}, launched).strategy == "full_shard");
+  // What the Trainer's files say of every run is no word against it.
+  const NamedFile of_trainer("--config", "trainer.yaml", "fsdp: []\n");
+  CHECK(*parse(of_trainer.with(), launched).arguments.parallel.sharding.strategy == "full_shard");
 
   const AccelerateFile narrow(
       "distributed_type: DEEPSPEED\nnum_processes: 2\nmixed_precision: bf16\ndeepspeed_config: {zero_stage: "
@@ -591,6 +623,8 @@ TEST_CASE("a command line that says no to a kind of sharding wins over the file 
                        R"({"zero_optimization": {"stage": 1}, "bf16": {"enabled": true}})");
   CHECK(file.arguments().precision.bf16);
   CHECK(contains(file.mistakes({"--mixed_precision", "no"}), "bf16 differ"));
+  CHECK(contains(notes(parse({"--mixed_precision", "no", "--bf16"})),
+                 "the flags fp16 and bf16 win over mixed_precision no"));
 }
 
 TEST_CASE("a DeepSpeed file that is not there is told with the line of the Accelerate file that names it") {

@@ -28,10 +28,11 @@ using testing::Rank;
 using testing::RankBody;
 
 struct TinyEvaluation {
-  explicit TinyEvaluation(comm::Communicator& group, plan::RunPlan wanted = testing::tiny_plan())
+  explicit TinyEvaluation(comm::Communicator& group, plan::RunPlan wanted = testing::tiny_plan(),
+                          PredictionStep own = {})
       : plan(std::move(wanted)),
         model(make_model(plan, at::kCPU)),
-        evaluator(plan, *model, runner, group, events) {
+        evaluator(plan, *model, runner, group, events, models::loss_objective, std::move(own)) {
     model->initialise(at::make_generator<at::CPUGeneratorImpl>(uint64_t{7}));
   }
 
@@ -355,6 +356,21 @@ TEST_CASE("an evaluation counts every sample once, also those of a short last ba
     CHECK(tiny.loss_over(samples) == about(expected(tiny, each)));
   }
   CHECK(tiny.loss_over(5) != about(expected(tiny, {{{0, 1}, 2}, {{2, 3}, 2}, {{4}, 2}})));
+}
+
+TEST_CASE(
+    "a loss of somebody else's step may be one number of any shape, and a tensor that the next step writes "
+    "into") {
+  const auto alone = comm::make_communicator({}, comm::builtin_backends());
+  const at::Tensor kept = at::zeros({1, 1});
+  TinyEvaluation tiny(*alone, testing::tiny_plan(),
+                      [&](const models::Batch& columns, const Predict& predict) {
+                        Prediction made = predict(columns);
+                        kept.copy_(made.loss.reshape({1, 1}));
+                        made.loss = kept;
+                        return made;
+                      });
+  CHECK(tiny.loss_over(5) == TinyEvaluation(*alone).loss_over(5));
 }
 
 TEST_CASE("batches of an evaluation are made by the loader's threads where there are some, in their order") {

@@ -18,7 +18,7 @@ struct Betas {
 struct Pace {
   double rate = 0;             // of learning
   std::optional<Betas> betas;  // unset: the optimizer keeps those it has
-  // A float32 scalar that the gradients count times, which clips them; undefined: they count as they are.
+  // A float32 scalar that the gradients count times, which clips them and divides by the loss scale; undefined: they count as they are.
   at::Tensor gradient_factor;
   // A float32 scalar on any device: where it is 1 the update changes nothing. For optimizers that say that they
   // look at it (Optimizer::skips_by_tensor); undefined: 0.

@@ -123,11 +123,13 @@ void note_options(const ResolveInput& input, const RunPlan& plan, std::vector<Di
   if (!goes_by_flags(input, plan) || input.saved->optimizer.empty()) return;
   const auto& before = input.saved->optimizer_options;
   if (!before || *before == plan.optimizer.options) return;
-  notes.push_back(warning("the run goes on with other options of " + plan.optimizer.name + ": " +
-                              told(plan.optimizer.options) + " instead of " + told(*before),
-                          "this run's decide; torch's optimizers go on with those of their checkpoint",
-                          (before->empty() ? "no --optim_args" : "--optim_args " + told(*before)) +
-                              " where the run is to be the same"));
+  notes.push_back(
+      warning("the run goes on with other options of " + plan.optimizer.name + ": " +
+                  told(plan.optimizer.options) + " instead of " + told(*before),
+              "this run's decide, where torch's optimizers go on with those of their checkpoint; state that "
+              "only one of the two keeps is refused when the checkpoint is loaded",
+              (before->empty() ? "no --optim_args" : "--optim_args " + told(*before)) +
+                  " where the run is to be the same"));
 }
 
 void note_optimizer(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {

@@ -38,10 +38,8 @@ constexpr Around kAroundBoth = {1, 1};
 constexpr ClassPipeline kPipelines[] = {
     {"BartTokenizer", kNoPart, kBytes, kAroundBoth},
     {"BertTokenizer", kBertForm, kBertWords, kAroundBoth},
-    {"BigBirdTokenizer", kPieceForm, kPieces, kAroundBoth},
     {"CamembertTokenizer", kPieceForm, kPieces, kAroundBoth},
     {"CodeGenTokenizer", kNoPart, kBytes, std::nullopt},
-    {"ConvBertTokenizer", kBertForm, kBertWords, kAroundBoth},
     {"DebertaTokenizer", kNoPart, kBytes, kAroundBoth},
     {"DebertaV2Tokenizer", "Precompiled? Replace? NFC? Strip?", kPieces, kAroundBoth},
     {"DistilBertTokenizer", kBertForm, kBertWords, kAroundBoth},
@@ -61,7 +59,6 @@ constexpr ClassPipeline kPipelines[] = {
     {"MvpTokenizer", kNoPart, kBytes, kAroundBoth},
     {"PegasusTokenizer", kPieceForm, kPieces, Around{0, 1}},
     {"Qwen2Tokenizer", "NFC", "Split ByteLevel-without-its-pattern", std::nullopt},
-    {"RemBertTokenizer", kPieceForm, kPieces, kAroundBoth},
     {"RobertaTokenizer", kNoPart, kBytes, kAroundBoth},
     {"SplinterTokenizer", kBertForm, kBertWords, std::nullopt},
     {"SqueezeBertTokenizer", kBertForm, kBertWords, kAroundBoth},

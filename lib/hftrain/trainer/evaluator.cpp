@@ -100,7 +100,7 @@ StopSignal Evaluator::collect(const EvaluationRequest& request, ScorerExchange* 
   for (int64_t round = 0; round < rounds; ++round) {
     if (const StopSignal seen = stop.look(); seen != StopSignal::kNone) return seen;
     const BatchLoss loss = next_loss(*loader, request, round, collector ? &*collector : nullptr);
-    if (loss.mean.defined()) losses.means.select(0, round).copy_(loss.mean);
+    if (loss.mean.defined()) losses.means.select(0, round).copy_(loss.mean.reshape({}));
     losses.shares.push_back(loss.share);
     if (request.after_batch) request.after_batch();
     if (scorers != nullptr && (round + 1) % rounds_of_piece == 0) scorers->hand_on();

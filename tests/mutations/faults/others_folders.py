@@ -334,8 +334,12 @@ fault("rows of another task are cut into blocks",
       tests=["data: A prepared folder is data of its own task alone"], says=r"another task")
 
 fault("a stage of a file is taken where DeepSpeed is declined",
-      "lib/hftrain/arguments/import/deepspeed.cpp", "(!declined && !unread(outcome, \"zero_stage\").is_null())", "(!unread(outcome, \"zero_stage\").is_null() || declined)",
+      "lib/hftrain/arguments/import/deepspeed.cpp", "  if (declines_deepspeed(outcome)) return false;\n", "  if (declines_deepspeed(outcome)) return is_given(outcome, \"zero_stage\");\n",
       tests=["arguments: a command line that says no to a kind of sharding wins over the file of a launch"], says=r"use_deepspeed|zero_stage")
+
+fault("the record of a run without DeepSpeed asks for it",
+      "lib/hftrain/arguments/import/deepspeed.cpp", "      outcome.origins.forget(origin);\n", "      outcome.unread[flag] = origin.empty() ? Json() : Json(\"2\");\n",
+      tests=["arguments: a command line that says no to a kind of sharding wins over the file of a launch"], says=r"record")
 
 fault("a launch by FSDP shards what --fsdp false does not",
       "lib/hftrain/arguments/import/fsdp.cpp", "announces_fsdp(environment)) && !declines_fsdp(outcome);", "announces_fsdp(environment)) && (!declines_fsdp(outcome) || outcome.notes.empty());",
@@ -368,3 +372,7 @@ fault("a gate's activation is in no plan of a GPU",
 fault("the copy that a GPU makes of bfloat16 logits is in no plan",
       "lib/hftrain/plan/head_memory.cpp", "plan.precision.compute == \"bfloat16\");", "plan.precision.compute == \"bfloat\");",
       tests=["plan: a gate's activation and a copy of bfloat16 logits are in the plan of a GPU that has them"], says=r"bf16")
+
+fault("a loss of one number in a row of one ends the run",
+      "lib/hftrain/trainer/evaluator.cpp", "copy_(loss.mean.reshape({}));", "copy_(loss.mean);",
+      tests=["trainer: a loss of somebody else's step may be one number of any shape, and a tensor that the next step writes into"], says=r"broadcast|exception")

@@ -1,5 +1,7 @@
 #include "hftrain/arguments/import/deepspeed.h"
 
+#include <array>
+
 #include <optional>
 
 #include "hftrain/arguments/flag_table.h"
@@ -231,20 +233,53 @@ void note_stray_init(ParseOutcome& outcome) {
                            .hint = "--use_deepspeed with --zero_stage 3, or leave it out"});
 }
 
-// Options of DeepSpeed that nothing would read.
-void note_declined_stage(ParseOutcome& outcome) {
-  if (unread(outcome, "zero_stage").is_null()) return;
+// Somebody said no, and not a file that repeats the default.
+bool declines_deepspeed(const ParseOutcome& outcome) {
+  return unread(outcome, "use_deepspeed") == false && outcome.origins.is_chosen("use_deepspeed");
+}
+
+constexpr std::array kOptions = {"offload_optimizer_device",    "offload_param_device",
+                                 "offload_optimizer_nvme_path", "offload_param_nvme_path",
+                                 "zero3_save_16bit_model",      "gradient_clipping"};
+
+bool is_given(const ParseOutcome& outcome, const char* flag) {
+  const Json given = unread(outcome, flag);
+  return !given.is_null() && given != false && given != "none";
+}
+
+// What the file of a launch says of DeepSpeed, of the run's record, too, which would else ask for it again.
+void take_back_declined(ParseOutcome& outcome, Diagnostics& problems) {
+  std::vector<std::string> names, places;
+  std::vector<const char*> flags = {"deepspeed", "zero_stage", "zero3_init_flag"};
+  flags.insert(flags.end(), kOptions.begin(), kOptions.end());
+  for (const char* flag : flags) {
+    if (!is_given(outcome, flag)) continue;
+    const std::string origin = outcome.origins.of(flag);
+    if (!origin.starts_with("--")) {
+      names.emplace_back(flag);
+      places.push_back(outcome.origins.describe(flag));
+      outcome.unread[flag] = nullptr;
+      outcome.origins.forget(origin);
+    } else if (flag == flags[0] || flag == flags[1]) {
+      problems.push_back(
+          {.what = std::string("use_deepspeed and ") + flag + " differ",
+           .where = outcome.origins.describe("use_deepspeed") + ", " + outcome.origins.describe(flag),
+           .why = "one of them asks for DeepSpeed, the other switches it off",
+           .hint = "leave one of them out"});
+    }
+  }
+  if (names.empty()) return;
   outcome.notes.push_back(
       {.severity = Diagnostic::Severity::kNote,
-       .what = "zero_stage has no effect",
-       .where = outcome.origins.describe("zero_stage"),
+       .what = join(names, ", ") + (names.size() == 1 ? " has" : " have") + " no effect",
+       .where = join(places, ", "),
        .why = "use_deepspeed is false (" + outcome.origins.describe("use_deepspeed") + ')',
        .hint = ""});
 }
 
+// Options of DeepSpeed that nothing would read.
 void refuse_stray_flags(const ParseOutcome& outcome, Diagnostics& problems) {
-  for (const char* flag : {"offload_optimizer_device", "offload_param_device", "offload_optimizer_nvme_path",
-                           "offload_param_nvme_path", "zero3_save_16bit_model", "gradient_clipping"}) {
+  for (const char* flag : kOptions) {
     const Json given = unread(outcome, flag);
     if (given.is_null() || given == "none") continue;
     problems.push_back({.what = std::string(flag) + " is an option of DeepSpeed training",
@@ -260,16 +295,14 @@ void refuse_stray_flags(const ParseOutcome& outcome, Diagnostics& problems) {
 
 bool asks_for_deepspeed(const Environment& environment, const ParseOutcome& outcome) {
   if (announces_deepspeed(environment) || unread(outcome, "use_deepspeed") == true) return true;
-  // Somebody said no, and not a file that repeats the default: a stage alone is then that of no run.
-  const bool declined =
-      unread(outcome, "use_deepspeed") == false && outcome.origins.is_chosen("use_deepspeed");
-  return !unread(outcome, "deepspeed").is_null() || (!declined && !unread(outcome, "zero_stage").is_null());
+  if (declines_deepspeed(outcome)) return false;
+  return !unread(outcome, "deepspeed").is_null() || !unread(outcome, "zero_stage").is_null();
 }
 
 void import_deepspeed(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
   if (!asks_for_deepspeed(environment, outcome)) {
+    if (declines_deepspeed(outcome)) take_back_declined(outcome, problems);
     note_stray_init(outcome);
-    note_declined_stage(outcome);
     return refuse_stray_flags(outcome, problems);
   }
   if (announces_deepspeed(environment)) note_announcement(outcome);

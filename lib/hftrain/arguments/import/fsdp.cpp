@@ -92,8 +92,9 @@ std::vector<std::string> words_of(const ParseOutcome& outcome) {
   return words;
 }
 
+// On the command line: files of the Trainer's say `fsdp: []` as they say every default.
 bool declines_fsdp(const ParseOutcome& outcome) {
-  return outcome.origins.is_given("fsdp") && outcome.origins.is_chosen("fsdp") && words_of(outcome).empty();
+  return outcome.origins.of("fsdp").starts_with("--") && words_of(outcome).empty();
 }
 
 // Flags fsdp_<key> that somebody gave, on the command line or in an Accelerate file.
@@ -152,6 +153,9 @@ class Import {
                               .where = request_.launch_origin + ", " + outcome_.origins.describe("fsdp"),
                               .why = "fsdp is off",
                               .hint = ""});
+    if (!is_on(outcome_, "use_fsdp")) return;
+    outcome_.unread["use_fsdp"] = false;  // nor does the run's record ask for it
+    outcome_.origins.forget(request_.launch_origin);
   }
 
   void say_without_effect() {
@@ -164,7 +168,7 @@ class Import {
       const std::string name(flag->name);
       if (asks_for_something(*flag)) names.push_back(outcome_.origins.describe(name));
     }
-    if (names.empty()) return;
+    if (names.empty() || declines_fsdp(outcome_)) return;  // which says so itself
     outcome_.notes.push_back({.severity = Severity::kWarning,
                               .what = "options of FSDP have no effect without --fsdp or --use_fsdp",
                               .where = join(names, ", "),

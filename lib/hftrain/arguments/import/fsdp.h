@@ -11,7 +11,7 @@
 
 namespace hftrain::arguments {
 
-// As `accelerate launch` does: --use_fsdp or ACCELERATE_USE_FSDP. Not where --fsdp is false or has no words, which wins over an Accelerate
+// As `accelerate launch` does: --use_fsdp or ACCELERATE_USE_FSDP. Not where --fsdp is false or has no words on the command line, which wins over an Accelerate
 // file and the environment.
 bool launches_fsdp(const Environment& environment, const ParseOutcome& outcome);
 

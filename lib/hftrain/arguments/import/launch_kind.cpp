@@ -45,10 +45,19 @@ void check_kind(const ParseOutcome& outcome, Diagnostics& problems) {
     refuse("nproc_per_node", "multi_gpu needs 2 ranks or more");
 }
 
+constexpr const char* kFlagsWin = "the flags fp16 and bf16 win";
+
 // On the command line it is a word against other files' fp16 and bf16, as --bf16 false is.
 void decline_both(ParseOutcome& outcome) {
   const std::string& origin = outcome.origins.of("mixed_precision");
   if (!origin.starts_with("--")) return;
+  const PrecisionArguments& precision = outcome.arguments.precision;
+  if (precision.fp16 || precision.bf16)
+    outcome.notes.push_back({.severity = Diagnostic::Severity::kNote,
+                             .what = std::string(kFlagsWin) + " over mixed_precision no",
+                             .where = place(origin),
+                             .why = "",
+                             .hint = ""});
   for (const char* flag : {"fp16", "bf16"}) {
     if (!outcome.origins.is_given(flag)) outcome.origins.set(flag, origin);
   }
@@ -76,7 +85,7 @@ void import_mixed_precision(ParseOutcome& outcome, Diagnostics& problems) {
   }
   if (word == "fp16" ? precision.fp16 : precision.bf16) return;
   const bool variable = origin.starts_with(kEnvironmentOrigin);
-  const std::string win = "the flags fp16 and bf16 win";
+  const std::string win = kFlagsWin;
   outcome.notes.push_back({.severity = Diagnostic::Severity::kNote,
                            .what = variable ? origin.substr(kEnvironmentOrigin.size()) + '=' + word +
                                                   " of the environment has no effect"
