@@ -611,6 +611,12 @@ TEST_CASE("a command line that says no to a kind of sharding wins over the file 
   launched.set("ACCELERATE_USE_FSDP", "true");
   CHECK_FALSE(sharding({"--fsdp", "false"}, launched).strategy.value.has_value());
   CHECK(*sharding({}, launched).strategy == "full_shard");
+  const NamedFile says_false("--config", "false.yaml", "fsdp: false\n");
+  CHECK_FALSE(parse(says_false.with(), launched).arguments.parallel.sharding.strategy.value.has_value());
+  const NamedFile record_of_launch("--config", "again.yaml",
+                                   print_config(parse({"--fsdp", "false"}, launched), "full"));
+  CHECK_FALSE(
+      parse(record_of_launch.with(), launched).arguments.parallel.sharding.strategy.value.has_value());
   // What the Trainer's files say of every run is no word against it.
   const NamedFile of_trainer("--config", "trainer.yaml", "fsdp: []\n");
   CHECK(*parse(of_trainer.with(), launched).arguments.parallel.sharding.strategy == "full_shard");

@@ -195,8 +195,8 @@ TEST_CASE("a driver that is too old for LibTorch leaves no GPU, and says which w
   };
   const plan::Topology old = found("12.8");
   CHECK(old.gpu_problem ==
-        "driver 570.86 knows CUDA up to 12.8, and LibTorch here is built for CUDA 13.0 (CUDA 13 needs driver "
-        "580 or newer)");
+        "driver 570.86 knows CUDA up to 12.8, and LibTorch here is built for CUDA 13.0, which needs driver "
+        "580 or newer");
   CHECK(old.devices.size() == 1);
   CHECK(old.visible.devices.empty());
   for (const char* cuda : {"13.0", "13.2", "14.0", ""}) {

@@ -40,7 +40,8 @@ std::string too_old(const plan::Topology& topology, const std::string& torch_cud
   if (topology.cuda_version.empty() || torch_cuda.empty()) return "";
   if (major_of(topology.cuda_version) >= major_of(torch_cuda)) return "";
   return "driver " + topology.driver_version + " knows CUDA up to " + topology.cuda_version +
-         ", and LibTorch here is built for CUDA " + torch_cuda + " (CUDA 13 needs driver 580 or newer)";
+         ", and LibTorch here is built for CUDA " + torch_cuda +
+         (major_of(torch_cuda) == 13 ? ", which needs driver 580 or newer" : ", which needs a newer driver");
 }
 
 }  // namespace

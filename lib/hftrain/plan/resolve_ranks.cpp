@@ -125,7 +125,7 @@ class RankResolution {
     const std::vector<std::string>& notes = topology.visible.notes;
     if (!hidden && !topology.gpu_problem.empty()) {
       problems_.environment("the GPUs of this machine cannot be used" + on(agent), "", topology.gpu_problem,
-                            "repair the driver, or --use_cpu");
+                            "another driver, or --use_cpu");
     } else if (!hidden && topology.mask && !topology.devices.empty()) {
       const bool by_flag = mask_is_gpu_ids(input_.parsed);
       problems_.environment(

@@ -92,8 +92,10 @@ std::vector<std::string> words_of(const ParseOutcome& outcome) {
   return words;
 }
 
-// On the command line: files of the Trainer's say `fsdp: []` as they say every default.
+// The word false, or no word on the command line: files of the Trainer's say `fsdp: []` as they say every default.
 bool declines_fsdp(const ParseOutcome& outcome) {
+  const auto given = outcome.unread.find("fsdp");
+  if (given != outcome.unread.end() && given->second == Json::array({"false"})) return true;
   return outcome.origins.of("fsdp").starts_with("--") && words_of(outcome).empty();
 }
 
