@@ -140,7 +140,7 @@ fault("the day takes a run on the CPU for one on the GPU",
       says=r"nothing holds that was on the CPU")
 
 fault("a day without a GPU begins",
-      "scripts/gpu/day", 'if not seen.get("devices"):', 'if seen.get("devices") == "none":',
+      "scripts/gpu/day", 'if not seen.get("devices") or seen.get("problem"):', 'if seen.get("devices") == "none":',
       tests=["runs: the day of the GPU: a run on no gpu shows nothing of one"],
       says=r"a day without a GPU ends at once")
 
