@@ -35,7 +35,7 @@ fault("batches that rank 0 sends go through the group of the device",
       tests=["trainer: rank 0 sends each rank its batch without the group of a device"], says=r"(?i)broadcast|failed")
 
 fault("cuDNN's attention is taken beside a mask, where it gives no numbers",
-      "lib/hftrain/nn/device_attention.cpp", "(dropout > 0 || masked || !causal)", "(dropout > 0 || !causal)",
+      "lib/hftrain/nn/device_attention.cpp", "(dropout > 0 || masked || !causal)", "(dropout > 0 || (masked && dropout > 0) || !causal)",
       tests=["nn: cuDNN's attention is not taken on a device beside dropout or a mask, or without order, where it is wrong"],
       says=r"needs_other_kernels\(there, 0, true")
 

@@ -306,7 +306,7 @@ fault("WORLD_SIZE without a rank is passed over in silence",
 PARTS = ["tokenizer: Parts that a class of transformers builds anew are said, by what the file has in their place"]
 
 fault("a file's pattern is told as the class's own",
-      "lib/hftrain/tokenizer/class_pipelines.cpp", "if (!lacks && !has_more) return;", "if (!lacks) return;",
+      "lib/hftrain/tokenizer/class_pipelines.cpp", "if (!lacks && !has_more) return;", "if (!lacks && (!has_more || !found.empty())) return;",
       tests=PARTS, says=r"no normalizer")
 
 fault("tokens that a class puts around texts are not compared",
@@ -338,7 +338,7 @@ fault("a stage of a file is taken where DeepSpeed is declined",
       tests=["arguments: a command line that says no to a kind of sharding wins over the file of a launch"], says=r"use_deepspeed|zero_stage")
 
 fault("the record of a run without DeepSpeed asks for it",
-      "lib/hftrain/arguments/import/deepspeed.cpp", "      outcome.origins.forget(origin);\n", "      outcome.unread[flag] = origin.empty() ? Json() : Json(\"2\");\n",
+      "lib/hftrain/arguments/import/deepspeed.cpp", "      outcome.unread[flag] = nullptr;\n", "      if (flag != flags[1]) outcome.unread[flag] = nullptr;\n",
       tests=["arguments: a command line that says no to a kind of sharding wins over the file of a launch"], says=r"record")
 
 fault("a launch by FSDP shards what --fsdp false does not",
