@@ -93,8 +93,15 @@ std::string drafts_of(const GenerateFlags& flags, const WritingModel& model,
   return generation::drafts_unasked(bytes, topology.host.available_bytes);
 }
 
+// A GPU that is there but cannot be used is an error, never a silent CPU, as in training.
 bool uses_gpu(const GenerateFlags& flags, const plan::Topology& topology) {
-  return !flags.use_cpu && !topology.visible.devices.empty();
+  if (flags.use_cpu) return false;
+  if (!topology.gpu_problem.empty() && topology.visible.devices.empty() && !plan::hides_gpus(topology))
+    throw Error(ExitCode::kEnvironment, "the GPUs of this machine cannot be used")
+        .where("this machine")
+        .why(topology.gpu_problem)
+        .hint("another driver, or --use_cpu");
+  return !topology.visible.devices.empty();
 }
 
 // Why there is none of these special tokens: the first that the folder names is not one of the model's.
@@ -189,19 +196,20 @@ WritingModel open_writing_model(const GenerateFlags& flags, const Environment& e
   return model;
 }
 
-const char* why_nothing_is_guessed(const WritingModel& model) {
+const char* why_nothing_is_guessed(const WritingModel& model, const generation::TextSetup& setup) {
   if (model.config.num_beams > 1) return "beams are not guessed ahead";
   if (model.architecture->has_encoder_and_decoder())
     return "only decoders without an encoder are guessed ahead";
   if (model.plugin)
     return "a family of a plug-in reads a text whole for each token, and guesses save nothing";
-  return nullptr;
+  return setup.cuda_ordinal >= 0
+             ? "a GPU writes the text, where each token of a guess takes as long as a step"
+             : nullptr;
 }
 
 // Copies are of what takes long to read: float32 weights in a processor's memory.
 const char* why_nothing_is_drafted(const WritingModel& model, const generation::TextSetup& setup) {
-  if (const char* why = why_nothing_is_guessed(model)) return why;
-  if (setup.cuda_ordinal >= 0) return "a GPU writes the text";
+  if (const char* why = why_nothing_is_guessed(model, setup)) return why;
   return setup.dtype == "float32" ? nullptr : "copies are made of float32 weights";
 }
 

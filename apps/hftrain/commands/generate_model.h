@@ -40,7 +40,7 @@ struct WritingModel {
 WritingModel open_writing_model(const GenerateFlags& flags, const Environment& environment);
 // Where it runs: the first visible GPU, or all cores.
 // Why nothing is guessed ahead, whatever is asked for; null: it is.
-const char* why_nothing_is_guessed(const WritingModel& model);
+const char* why_nothing_is_guessed(const WritingModel& model, const generation::TextSetup& setup);
 // Why copies of the weights draft nothing either; `setup` says the dtype and the device. Null: they may.
 const char* why_nothing_is_drafted(const WritingModel& model, const generation::TextSetup& setup);
 

@@ -52,8 +52,8 @@ void tell_idle_drafts(const GenerateFlags& flags, const WritingModel& model,
   if (why != nullptr) out << "note: --draft_weights has no effect: " << why << std::endl;
 }
 
-void tell_idle_guesses(IdleFlags& idle, const WritingModel& model) {
-  if (const char* why = why_nothing_is_guessed(model)) {
+void tell_idle_guesses(IdleFlags& idle, const WritingModel& model, const generation::TextSetup& setup) {
+  if (const char* why = why_nothing_is_guessed(model, setup)) {
     idle.tell({"prompt_lookup_num_tokens", "max_matching_ngram_size"}, why);
   } else if (model.config.prompt_lookup_num_tokens.value_or(0) == 0) {
     idle.tell({"max_matching_ngram_size"}, "prompt_lookup_num_tokens asks for no guesses");
@@ -76,7 +76,7 @@ void note_idle_settings(const GenerateFlags& flags, const WritingModel& model,
     out << "note: texts end before min_new_tokens, which is more than max_new_tokens" << std::endl;
   if (!model.architecture->has_encoder_and_decoder())
     idle.tell({"decoder_start_token_id"}, "the model has no encoder");
-  tell_idle_guesses(idle, model);
+  tell_idle_guesses(idle, model, setup);
   tell_idle_drafts(flags, model, setup, out);
   idle.tell({"pad_token_id"}, "what fills up a batch is no part of a text");
   note_lost_ends(model, out);

@@ -35,12 +35,6 @@ std::string mask_text(const Topology& topology) {
   return topology.mask ? "CUDA_VISIBLE_DEVICES=" + *topology.mask : "CUDA_VISIBLE_DEVICES is not set";
 }
 
-// An empty mask or a first entry below 0 hides all GPUs on purpose.
-bool hides_gpus(const Topology& topology) {
-  return topology.mask &&
-         (topology.mask->find_first_not_of(" \t") == std::string::npos || topology.mask->front() == '-');
-}
-
 // The ranks of one agent.
 struct Share {
   const AgentFacts* agent = nullptr;

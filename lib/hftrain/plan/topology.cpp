@@ -55,4 +55,9 @@ std::string why_unread_threads() {
   return "it is no number of threads from 1 to " + std::to_string(kMostRankThreads);
 }
 
+bool hides_gpus(const Topology& topology) {
+  return topology.mask &&
+         (topology.mask->find_first_not_of(" \t") == std::string::npos || topology.mask->front() == '-');
+}
+
 }  // namespace hftrain::plan

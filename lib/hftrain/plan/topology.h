@@ -76,4 +76,7 @@ struct Topology {
   HostResources host;
 };
 
+// An empty mask or a first entry below 0 hides all GPUs on purpose.
+bool hides_gpus(const Topology& topology);
+
 }  // namespace hftrain::plan
