@@ -607,6 +607,8 @@ TEST_CASE("a command line that says no to a kind of sharding wins over the file 
     }
     CHECK(contains(mistakes({"--use_fsdp", "--fsdp", off}), "use_fsdp and fsdp differ"));
   }
+  CHECK(contains(notes(parse({"--fsdp", "false", "--fsdp_offload_params", "true"})),
+                 "options of FSDP have no effect"));
   Environment launched;
   launched.set("ACCELERATE_USE_FSDP", "true");
   CHECK_FALSE(sharding({"--fsdp", "false"}, launched).strategy.value.has_value());

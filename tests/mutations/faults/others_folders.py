@@ -338,7 +338,7 @@ fault("a stage of a file is taken where DeepSpeed is declined",
       tests=["arguments: a command line that says no to a kind of sharding wins over the file of a launch"], says=r"use_deepspeed|zero_stage")
 
 fault("the record of a run without DeepSpeed asks for it",
-      "lib/hftrain/arguments/import/deepspeed.cpp", "      outcome.unread[flag] = nullptr;\n", "      if (flag != flags[1]) outcome.unread[flag] = nullptr;\n",
+      "lib/hftrain/arguments/import/deepspeed.cpp", "    outcome.unread[flag] = nullptr;\n", "    if (flag != \"zero_stage\") outcome.unread[flag] = nullptr;\n",
       tests=["arguments: a command line that says no to a kind of sharding wins over the file of a launch"], says=r"record")
 
 fault("a launch by FSDP shards what --fsdp false does not",

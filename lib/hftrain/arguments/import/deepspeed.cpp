@@ -238,35 +238,29 @@ bool declines_deepspeed(const ParseOutcome& outcome) {
   return unread(outcome, "use_deepspeed") == false && outcome.origins.is_chosen("use_deepspeed");
 }
 
+constexpr std::array kAsking = {"deepspeed", "zero_stage"};
 constexpr std::array kOptions = {"offload_optimizer_device",    "offload_param_device",
                                  "offload_optimizer_nvme_path", "offload_param_nvme_path",
                                  "zero3_save_16bit_model",      "gradient_clipping"};
 
-bool is_given(const ParseOutcome& outcome, const char* flag) {
+bool is_given(const ParseOutcome& outcome, const std::string& flag) {
   const Json given = unread(outcome, flag);
   return !given.is_null() && given != false && given != "none";
 }
 
 // What the file of a launch says of DeepSpeed, of the run's record, too, which would else ask for it again.
-void take_back_declined(ParseOutcome& outcome, Diagnostics& problems) {
+void take_back_declined(ParseOutcome& outcome) {
   std::vector<std::string> names, places;
-  std::vector<const char*> flags = {"deepspeed", "zero_stage", "zero3_init_flag"};
+  std::vector<std::string> flags(kAsking.begin(), kAsking.end());
+  flags.emplace_back("zero3_init_flag");
   flags.insert(flags.end(), kOptions.begin(), kOptions.end());
-  for (const char* flag : flags) {
-    if (!is_given(outcome, flag)) continue;
+  for (const std::string& flag : flags) {
     const std::string origin = outcome.origins.of(flag);
-    if (!origin.starts_with("--")) {
-      names.emplace_back(flag);
-      places.push_back(outcome.origins.describe(flag));
-      outcome.unread[flag] = nullptr;
-      outcome.origins.forget(origin);
-    } else if (flag == flags[0] || flag == flags[1]) {
-      problems.push_back(
-          {.what = std::string("use_deepspeed and ") + flag + " differ",
-           .where = outcome.origins.describe("use_deepspeed") + ", " + outcome.origins.describe(flag),
-           .why = "one of them asks for DeepSpeed, the other switches it off",
-           .hint = "leave one of them out"});
-    }
+    if (!is_given(outcome, flag) || origin.starts_with("--")) continue;
+    names.push_back(flag);
+    places.push_back(outcome.origins.describe(flag));
+    outcome.unread[flag] = nullptr;
+    outcome.origins.forget(origin);
   }
   if (names.empty()) return;
   outcome.notes.push_back(
@@ -275,6 +269,17 @@ void take_back_declined(ParseOutcome& outcome, Diagnostics& problems) {
        .where = join(places, ", "),
        .why = "use_deepspeed is false (" + outcome.origins.describe("use_deepspeed") + ')',
        .hint = ""});
+}
+
+void refuse_declined(const ParseOutcome& outcome, Diagnostics& problems) {
+  for (const char* flag : kAsking) {
+    if (!is_given(outcome, flag)) continue;
+    problems.push_back(
+        {.what = std::string("use_deepspeed and ") + flag + " differ",
+         .where = outcome.origins.describe("use_deepspeed") + ", " + outcome.origins.describe(flag),
+         .why = "one of them asks for DeepSpeed, the other switches it off",
+         .hint = "leave one of them out"});
+  }
 }
 
 // Options of DeepSpeed that nothing would read.
@@ -301,7 +306,10 @@ bool asks_for_deepspeed(const Environment& environment, const ParseOutcome& outc
 
 void import_deepspeed(const Environment& environment, ParseOutcome& outcome, Diagnostics& problems) {
   if (!asks_for_deepspeed(environment, outcome)) {
-    if (declines_deepspeed(outcome)) take_back_declined(outcome, problems);
+    if (declines_deepspeed(outcome)) {
+      take_back_declined(outcome);
+      refuse_declined(outcome, problems);  // what the command line says of both
+    }
     note_stray_init(outcome);
     return refuse_stray_flags(outcome, problems);
   }

@@ -170,12 +170,13 @@ class Import {
       const std::string name(flag->name);
       if (asks_for_something(*flag)) names.push_back(outcome_.origins.describe(name));
     }
-    if (names.empty() || declines_fsdp(outcome_)) return;  // which says so itself
+    if (names.empty()) return;
+    const bool declined = declines_fsdp(outcome_);
     outcome_.notes.push_back({.severity = Severity::kWarning,
                               .what = "options of FSDP have no effect without --fsdp or --use_fsdp",
                               .where = join(names, ", "),
-                              .why = "",
-                              .hint = "--fsdp true"});
+                              .why = declined ? "fsdp is off: " + outcome_.origins.describe("fsdp") : "",
+                              .hint = declined ? "" : "--fsdp true"});
   }
 
   // Any value but the default; and that, too, where it switches something on: no file repeats those unasked.
