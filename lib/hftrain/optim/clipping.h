@@ -6,9 +6,9 @@
 namespace hftrain::optim {
 
 struct Clipping {
-  at::Tensor norm;  // a float32 scalar, of the gradients divided by the loss scale, before they are clipped
-  at::Tensor
-      factor;  // what they are to be multiplied by, which divides by the scale, too; undefined: nothing
+  // Float32 scalars: the norm of the gradients divided by the loss scale, before they are clipped, and what they are to be multiplied
+  // by, which divides by the scale, too (undefined: nothing).
+  at::Tensor norm, factor;
 };
 
 // `squares`: the sum of the squares of all gradients, a float64 scalar. `max_norm` 0 does not clip; `loss_scale`: what the loss was

@@ -164,7 +164,7 @@ optim::GradientScaler make_scaler(const plan::RunPlan& plan, at::Device device) 
                                 .hysteresis = scale.hysteresis,
                                 .refill = scale.refill,
                                 .minimum = scale.minimum},
-                               device);
+                               plan.precision.gradient_scaler ? device : at::Device(at::kCPU));
 }
 
 }  // namespace hftrain::trainer

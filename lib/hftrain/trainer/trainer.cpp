@@ -25,7 +25,7 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
       clock_(events),
       step_clock_(context.device.is_cpu()),
       memory_(context, plan.logging.memory_metrics),
-      scaler_(make_scaler(plan, plan.precision.gradient_scaler ? context.device : at::kCPU)),
+      scaler_(make_scaler(plan, context.device)),
       losses_(context.device, plan.logging.nan_inf_filter),
       profile_(plan, context) {
   const PhaseClock::Span span = clock_.span("load");
