@@ -78,14 +78,14 @@ def memory(trial, options):
 
 def as_planned(held, planned):
     """Whether what was held fits into what was planned, or None where it is so much less that the plan is too careful; the figures of it.
-    A plan adds whole gradients to whole activations, of which the ones come when the others go: that much less says so and fails nothing."""
+    What a plan expects was counted on a CPU's allocator (tests/models/step_peak_test.cpp); a device's kernels keep other tensors."""
     ratio = held / planned
-    good = ratio >= 0.75 and held <= 1.05 * planned + WORKSPACES
+    good = ratio >= 0.85 and held <= 1.05 * planned + WORKSPACES
     figure = (f"{held / 2**20:.0f} MiB measured, {planned / 2**20:.0f} planned: {ratio:.2f} of the plan; allowed are 5 % more and the"
               f" {WORKSPACES >> 20} MiB that cuBLAS's workspaces may add, which no plan has")
     if good and ratio < 0.95:
-        return None, f"planned more than was held: {figure}; the goal is within 5 %, below 0.75 fails"
-    return good, f"{figure}; less than 0.95 is a plan too careful, below 0.75 fails"
+        return None, f"planned more than was held: {figure}; the goal is within 5 %, below 0.85 fails"
+    return good, f"{figure}; less than 0.95 is a plan too careful, below 0.85 fails"
 
 
 def speed(trial, options):

@@ -203,7 +203,7 @@ exit 1
     for offered, good in (("12.8", False), ("13.0", True), ("13.2", True), ("", None)):
         expect(driver(offered, "13.0")[0] is good, "a driver older than LibTorch's CUDA", (offered, driver(offered, "13.0")))
     mib = 1 << 20
-    for held, good in ((1000, True), (950, True), (1110, True), (1120, False), (940, None), (750, None), (740, False)):
+    for held, good in ((1000, True), (950, True), (1110, True), (1120, False), (940, None), (850, None), (840, False)):
         found, figure = as_planned(held * mib, 1000 * mib)
         expect(found is good and f"{held} MiB measured, 1000 planned: {held / 1000:.2f} of the plan" in figure and "64 MiB" in figure, "5 % and the workspaces", (held, found, figure))
         expect(("planned more than was held" in figure) == (good is None), "a plan that is too careful is told", figure)

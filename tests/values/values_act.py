@@ -62,8 +62,8 @@ ONLY_REFUSE = {
     **dict.fromkeys(("FsdpSettings::load_own_slices", "FsdpSettings::sync_module_states"),
                     "there is one way here; a notice says so, and what contradicts itself is refused"),
     **dict.fromkeys(("EvaluationPlan::kept_bytes", "DiskPlan::free_bytes", "DiskPlan::nvme_bytes",
-                     *("MemoryPlan::" + part for part in ("parameters", "gradients", "optimizer", "buffers", "total",
-                                                          "evaluation", "host", "saving"))), ESTIMATE),
+                     *("MemoryPlan::" + part for part in ("parameters", "optimizer", "buffers", "total", "evaluation",
+                                                          "reused", "host", "saving"))), ESTIMATE),
 }
 
 

@@ -97,6 +97,10 @@ struct ActivationFootprint {
   // More of `linear` on a GPU without kernels of ours: a gate's activation, beside what goes into it and comes out.
   int64_t gated = 0;
   int64_t attended = 0;  // of `linear`: what attentions put out
+  int64_t masks =
+      0;  // per token: places that dropouts remember, a byte each where a kernel of theirs does (plan/activation_memory.cpp)
+  // Per token: gradients that are there at once while backward is in the block, beside what is kept still. 0: as many as `linear`.
+  int64_t passing = 0;
   // Of a decoder's block that attends to an encoder's: per token of the input, and as `dropped` per own token and token of it.
   int64_t encoded = 0;
   int64_t cross = 0;

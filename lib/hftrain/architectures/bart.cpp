@@ -157,8 +157,9 @@ ActivationFootprint bart_block(const BartConfig& config, const BartStack& stack)
   // Both norms' inputs and outputs, q, k, v and the attention's output; the activation's input and output.
   block.linear = 8 * config.d_model + 2 * stack.ffn_dim;
   block.attended = config.d_model;
-  if (config.dropout > 0) block.linear += 2 * config.d_model;
-  if (config.activation_dropout > 0) block.linear += 2 * stack.ffn_dim;
+  block.passing = config.d_model + stack.ffn_dim;
+  if (config.dropout > 0) block.masks += 2 * config.d_model;
+  if (config.activation_dropout > 0) block.masks += stack.ffn_dim;
   if (config.attention_dropout > 0) block.dropped = kOfDroppedWeight * stack.attention_heads;
   return block;
 }
@@ -180,7 +181,7 @@ std::vector<BlockStack> BartArchitecture::stacks() const {
   decoder.linear += 4 * config_.d_model;
   decoder.attended += config_.d_model;
   decoder.encoded = 2 * config_.d_model;
-  if (config_.dropout > 0) decoder.linear += config_.d_model;
+  if (config_.dropout > 0) decoder.masks += config_.d_model;
   if (config_.attention_dropout > 0) decoder.cross = kOfDroppedWeight * config_.decoder.attention_heads;
   return {{config_.encoder.layers, activations(), false}, {config_.decoder.layers, decoder, true}};
 }

@@ -39,8 +39,9 @@ ActivationFootprint EncoderArchitecture::activations() const {
   // after its activation.
   block.linear = 8 * width + 2 * config_.intermediate_size;
   block.attended = width;
-  if (config_.attended_dropout > 0) block.linear += width;  // what a dropout keeps: which it left
-  if (config_.dropout > 0) block.linear += width;
+  block.passing = width + config_.intermediate_size;
+  if (config_.attended_dropout > 0) block.masks += width;
+  if (config_.dropout > 0) block.masks += width;
   if (config_.attention_dropout > 0) block.dropped = kOfDroppedWeight * config_.heads;
   return block;
 }

@@ -119,7 +119,8 @@ ActivationFootprint Gpt2Architecture::activations() const {
   // Both norms' inputs and outputs, q, k, v, the attention's output; the MLP before and after its activation.
   block.linear = 8 * width + 2 * inner;
   block.attended = width;
-  if (config_.resid_pdrop > 0) block.linear += 2 * width;
+  block.passing = width + inner;
+  if (config_.resid_pdrop > 0) block.masks = 2 * width;
   if (config_.attn_pdrop > 0) block.dropped = kOfDroppedWeight * config_.n_head;
   return block;
 }

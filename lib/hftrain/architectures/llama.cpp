@@ -175,9 +175,11 @@ ActivationFootprint LlamaArchitecture::activations() const {
   const int64_t queries = config_.num_attention_heads * config_.head_dim;
   const int64_t keys = config_.num_key_value_heads * config_.head_dim;
   ActivationFootprint block;
-  // Both norms' inputs and outputs; q and k before and after the rotation, v, the attention's output; gate,
-  // up and their product.
-  block.linear = 4 * width + 3 * queries + 3 * keys + 3 * config_.intermediate_size;
+  // Both norms' inputs and outputs; q and k behind the rotation, which keeps nothing, and before a norm of theirs; v, the attention's
+  // output; gate, up and their product.
+  const int64_t normed = config_.qk_norm ? queries + keys : 0;
+  block.linear = 4 * width + 2 * queries + 2 * keys + normed + 3 * config_.intermediate_size;
+  block.passing = width + 2 * config_.intermediate_size;
   block.gated = config_.intermediate_size;
   block.attended = queries;
   block.repeated = 2 * (queries - keys);

@@ -246,8 +246,10 @@ ActivationFootprint T5Architecture::activations() const {
   // Attention with a bias keeps its weights; a GPU's kernels keep the bias, of which the blocks of a stack have one.
   block.square = config_.num_heads;
   block.shares_square = true;
+  block.passing = width + (config_.is_gated ? 2 : 1) * config_.d_ff;
   if (config_.dropout_rate > 0) {
-    block.linear += 2 * width + config_.d_ff;
+    block.linear += config_.d_ff;  // what is left of the activation, beside what it gives
+    block.masks = 2 * width + config_.d_ff;
     block.dropped = kOfDroppedWeight * config_.num_heads;
   }
   return block;
@@ -262,7 +264,7 @@ std::vector<BlockStack> T5Architecture::stacks() const {
   decoder.attended += inner;
   decoder.encoded = 2 * inner;
   if (config_.dropout_rate > 0) {
-    decoder.linear += width;
+    decoder.masks += width;
     decoder.cross = kOfDroppedWeight * config_.num_heads;
   }
   std::vector<BlockStack> stacks = {{config_.num_layers, encoder, false}};

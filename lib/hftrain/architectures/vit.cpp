@@ -157,7 +157,8 @@ ActivationFootprint VitArchitecture::activations() const {
   // Both norms' inputs and outputs, q, k, v, the attention's output; the MLP before and after its activation.
   block.linear = 4 * width + 4 * heads + 2 * config_.intermediate_size;
   block.attended = heads;
-  if (config_.hidden_dropout_prob > 0) block.linear += 2 * width;
+  block.passing = width + config_.intermediate_size;
+  if (config_.hidden_dropout_prob > 0) block.masks = 2 * width;
   if (config_.attention_probs_dropout_prob > 0)
     block.dropped = kOfDroppedWeight * config_.num_attention_heads;
   return block;

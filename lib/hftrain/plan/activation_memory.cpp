@@ -7,6 +7,7 @@
 #include "hftrain/plan/budget_parts.h"
 #include "hftrain/plan/optimizer_memory.h"
 #include "hftrain/plan/resolve_parts.h"
+#include "hftrain/plan/step_moments.h"
 
 namespace hftrain::plan {
 namespace {
@@ -49,6 +50,12 @@ int64_t repeated_numbers(const architectures::ActivationFootprint& block, const 
   return block.repeated * cut / static_cast<int64_t>(windows.size());
 }
 
+// Of a place that a dropout remembers: a byte of a device's kernel and of ours of float32 (nn/dropout.cpp), else a number.
+int64_t mask_item(const RunPlan& plan) {
+  const int64_t item = bytes_of(plan.precision.compute);
+  return on_gpu(plan.ranks) || item == kFullPrecision ? 1 : item;
+}
+
 // What a block of a stack keeps; `input`: the tokens that a decoder attends to; `windows`: Architecture::causal_windows().
 int64_t block_bytes(const architectures::BlockStack& stack, const StackTokens& own, const StackTokens& input,
                     const RunPlan& plan, const Windows& windows, bool wide) {
@@ -60,7 +67,8 @@ int64_t block_bytes(const architectures::BlockStack& stack, const StackTokens& o
   if (!cpu) block.linear += repeated_numbers(block, own, plan, windows);
   const FusedKernels& kernels = plan.model.fused_kernels;
   if (!cpu && !(kernels.own && kernels.swiglu)) block.linear += block.gated;
-  return own.all * (block.linear * item + (block.square * own.row + block.cross * input.row) * weight) +
+  return own.all * (block.linear * item + block.masks * mask_item(plan) +
+                    (block.square * own.row + block.cross * input.row) * weight) +
          input.all * block.encoded * item + (cpu ? widened_bytes(block, own.all, input.all, item, wide) : 0);
 }
 
@@ -70,15 +78,22 @@ int64_t shared_bytes(const architectures::BlockStack& stack, const StackTokens& 
   return own.all * own.row * stack.block.square * bytes_of(plan.precision.compute);
 }
 
-// What all of them keep.
-int64_t stack_bytes(const architectures::BlockStack& stack, const StackTokens& own, int64_t one_block,
-                    int64_t width, const RunPlan& plan) {
-  const int64_t item = bytes_of(plan.precision.compute);
-  if (!plan.model.gradient_checkpointing) return stack.layers * one_block;
-  // Only what enters each segment is kept, and one segment at a time is computed again.
-  const int64_t segment = std::clamp<int64_t>(plan.model.checkpoint_every_n_layers, 1, stack.layers);
-  const int64_t again = stack.goes_on ? 0 : segment * one_block;
-  return (stack.layers + segment - 1) / segment * own.all * width * item + again;
+// What each of them keeps, and what backward takes while it is in it. Of a block that is computed again only what enters it is kept:
+// of all the first, and then one of so many (nn/activation_checkpoint.h).
+void add_stack(const architectures::BlockStack& stack, int64_t own_tokens, int64_t one_block, int64_t shared,
+               int64_t width, const RunPlan& plan, StepActivations& step) {
+  const int64_t item = bytes_of(plan.precision.compute), own = one_block - shared;
+  // Of what a stack shares the gradient of the blocks before, and that of this one, which is added to it.
+  const int64_t passing = stack.block.passing > 0 ? own_tokens * stack.block.passing * item : own;
+  const BlockMemory block{.kept = own, .backward = passing + 2 * shared, .whole = one_block + shared};
+  const BlockMemory again{
+      .kept = own_tokens * width * item, .backward = own + block.backward, .whole = own + block.whole};
+  const auto each = static_cast<size_t>(std::max<int64_t>(plan.model.checkpoint_every_n_layers, 1));
+  step.ends += shared;
+  for (int64_t layer = 0; layer < stack.layers; ++layer) {
+    const bool is_again = plan.model.gradient_checkpointing && step.blocks.size() % each == 0;
+    step.blocks.push_back(is_again ? again : block);
+  }
 }
 
 // What the adapters of a block keep per token: what goes into each once more where it drops out, and its rank twice.
@@ -113,8 +128,8 @@ int64_t mask_bytes(const architectures::Architecture& architecture, const RunPla
 
 }  // namespace
 
-int64_t activation_bytes(const architectures::Architecture& architecture, const RunPlan& plan,
-                         bool widens_bfloat16) {
+StepActivations step_activations(const architectures::Architecture& architecture, const RunPlan& plan,
+                                 bool widens_bfloat16) {
   const bool wide = widens(plan, widens_bfloat16);
   const int64_t split = plan.data.split_batches ? plan.ranks.world_size : 1;
   const auto tokens_of = [&](int64_t length) {
@@ -123,22 +138,19 @@ int64_t activation_bytes(const architectures::Architecture& architecture, const 
   const StackTokens input = tokens_of(plan.data.block_size);
   const StackTokens target = plan.data.target_size > 0 ? tokens_of(plan.data.target_size) : input;
   const int64_t width = architecture.hidden_size(), item = bytes_of(plan.precision.compute);
-  // Backward goes through one block at a time, with gradients of what it keeps.
-  int64_t blocks = 0, ends = 0, backward = 0;
+  StepActivations step;
   const Windows windows = architecture.causal_windows();
   const StackTokens* last = &input;
   for (architectures::BlockStack stack : architecture.stacks()) {
     stack.block.linear += adapter_numbers(architecture);
     last = stack.decodes ? &target : &input;
     const int64_t one_block = block_bytes(stack, *last, input, plan, windows, wide);
-    const int64_t shared = shared_bytes(stack, *last, plan);
-    blocks += shared + stack_bytes(stack, *last, one_block - shared, width, plan);
-    // Of what a stack shares the gradient of the blocks before, and that of this one, which is added to it.
-    backward = std::max(backward, one_block + shared);
-    if (!stack.goes_on) ends += 2 * last->all * width * item;
+    add_stack(stack, last->all, one_block, shared_bytes(stack, *last, plan), width, plan, step);
+    if (!stack.goes_on) step.ends += 2 * last->all * width * item;
   }
-  return blocks + backward + ends + mask_bytes(architecture, plan, input) +
-         training_head_bytes(architecture, plan, last->all);
+  step.ends += mask_bytes(architecture, plan, input);
+  step.head = training_head_bytes(architecture, plan, last->all);
+  return step;
 }
 
 }  // namespace hftrain::plan

@@ -20,6 +20,22 @@ int64_t saves_of_run(const RunPlan& plan) {
   return (plan.steps.max_steps + interval.steps - 1) / interval.steps;
 }
 
+// What activations, gradients and buffers take at once, or an evaluation in their place. Both set what the step keeps.
+int64_t at_once_on_host(const StepActivations& step, MemoryPlan& memory) {
+  memory.activations = activations_together(step);
+  return memory.gradients + memory.buffers + std::max(memory.activations, memory.evaluation);
+}
+
+int64_t at_once_on_gpu(const StepActivations& step, const architectures::ParameterTable& table,
+                       const RunPlan& plan, const RankMemory& bytes, MemoryPlan& memory) {
+  const int64_t casts = plan.strategy.sharded() ? 0 : bytes.gathered, staying = memory.buffers - casts;
+  const StepState state{.gradients = memory.gradients - bytes.gradients_on_host, .casts = casts};
+  const StepPeak peak = step_peak(step, table, plan, state);
+  memory.activations = peak.activations;
+  const int64_t evaluating = peak.between + casts + memory.evaluation;
+  return std::max(peak.at_once, evaluating) + bytes.gradients_on_host + staying;
+}
+
 }  // namespace
 
 MemoryPlan estimate_memory(const architectures::Architecture& architecture, const RunPlan& plan,
@@ -32,10 +48,16 @@ MemoryPlan estimate_memory(const architectures::Architecture& architecture, cons
   memory.buffers = bytes.gathered + bytes.nvme_staging;
   memory.host = bytes.on_host;
   memory.saving = bytes.saving;
-  if (plan.do_train) memory.activations = activation_bytes(architecture, plan, widens_bfloat16);
   memory.evaluation = evaluation_bytes(architecture, plan);
-  memory.total = memory.parameters + memory.gradients + memory.optimizer +
-                 std::max(memory.activations, memory.evaluation) + memory.buffers;
+  int64_t at_once = memory.buffers + memory.evaluation;
+  if (plan.do_train) {
+    const StepActivations step = step_activations(architecture, plan, widens_bfloat16);
+    at_once = on_gpu(plan.ranks) ? at_once_on_gpu(step, architecture.parameters(), plan, bytes, memory)
+                                 : at_once_on_host(step, memory);
+  }
+  memory.total = memory.parameters + memory.optimizer + at_once;
+  memory.reused =
+      memory.gradients + memory.buffers + std::max(memory.activations, memory.evaluation) - at_once;
   return memory;
 }
 

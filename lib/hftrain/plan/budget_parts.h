@@ -6,6 +6,7 @@
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/plan/problems.h"
 #include "hftrain/plan/resolve.h"
+#include "hftrain/plan/step_moments.h"
 
 namespace hftrain::plan {
 
@@ -19,10 +20,9 @@ int64_t evaluation_head_bytes(const architectures::Architecture& architecture, c
                               int64_t tokens);
 
 // activation_memory.cpp
-// Of a micro-batch, at the moment of a training step that has the most, the head's among it. `widens_bfloat16`: of any machine
-// whose processors compute (HostResources).
-int64_t activation_bytes(const architectures::Architecture& architecture, const RunPlan& plan,
-                         bool widens_bfloat16);
+// `widens_bfloat16`: of any machine whose processors compute (HostResources).
+StepActivations step_activations(const architectures::Architecture& architecture, const RunPlan& plan,
+                                 bool widens_bfloat16);
 
 // evaluation_memory.cpp
 // 0 without data to evaluate.

@@ -269,6 +269,8 @@ std::string memory_text(const RunPlan& plan) {
       (memory.evaluation > 0
            ? ", an evaluation about " + bytes_text(memory.evaluation) + " in the place of activations"
            : "") +
+      (memory.reused > 0 ? ", " + bytes_text(memory.reused) + " of it gradients in the place of others"
+                         : "") +
       "; in all about " + bytes_text(memory.total) + " per rank";
   if (memory.host > 0) text += ", of which " + bytes_text(memory.host) + " in host memory";
   if (memory.saving > 0) {

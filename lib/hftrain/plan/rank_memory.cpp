@@ -261,6 +261,7 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   if (!plan.do_train) return;
   const HeldGradients gradients = held_gradients(plan, learns.count(), numbers, to_host);
   memory.gradients = gradients.here + gradients.on_host;
+  memory.gradients_on_host = gradients.on_host;
   const GradientTypes types{compute, bytes_of(strategy.reduce_dtype), bytes_of(trained_dtype(plan))};
   memory.gathered += travelling_bytes(units, plan, types, to_host);
   memory.optimizer =

@@ -17,6 +17,7 @@ inline constexpr size_t kReductionsAtOnce = 2;
 struct RankMemory {
   int64_t parameters = 0;  // that stay: shards of master weights, and whole parameters in stages 0 to 2
   int64_t gradients = 0;   // at the end of a backward pass
+  int64_t gradients_on_host = 0;  // of them, while the rank computes on a GPU
   int64_t optimizer = 0;
   int64_t gathered = 0;  // buffers that come and go: units that are gathered at once, gradients on their way
   int64_t on_host = 0;   // share of the first three in host memory while the rank computes on a GPU

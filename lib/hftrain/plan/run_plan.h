@@ -337,7 +337,9 @@ struct SavingPlan {
 struct MemoryPlan {
   int64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, buffers = 0, total = 0;
   int64_t evaluation = 0;  // in the place of gradients' activations, while the model is evaluated
-  int64_t host = 0;        // of these, in host memory while the rank computes on a GPU
+  int64_t reused =
+      0;  // on a GPU: of gradients what comes where activations and buffers were; in the parts, and not in the total
+  int64_t host = 0;  // of these, in host memory while the rank computes on a GPU
   int64_t saving =
       0;  // more, on rank 0, while a checkpoint is written; from the first one on when asynchronous
 };

@@ -121,7 +121,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationPlan, interval, delay, on_start, at
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SavingPlan, interval, total_limit, only_model, for_trainer, asynchronous,
                                    resume_from, restore_callbacks, repository, further_nodes, max_shard_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer, activations, buffers, total,
-                                   evaluation, host, saving)
+                                   evaluation, reused, host, saving)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskPlan, checkpoint_bytes, checkpoints_kept, needed_bytes, free_bytes,
                                    nvme_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProfilePlan, first, last)

@@ -198,3 +198,32 @@ fault("a container in which kernels cannot be watched fails the day",
       "scripts/gpu/steps.py", 'if "Device not supported" in line]', 'if "no such words" in line]',
       tests=["runs: the day of the GPU: kernels under watch take no more than a step"],
       says=r"why there is no watch")
+
+MOMENTS = "plan: gradients come as activations go: the most of a step is that of one of its moments"
+fault("the plan has all gradients beside all activations",
+      "lib/hftrain/plan/step_moments.cpp", "const bool stay = in_buckets ||", "const bool stay = in_buckets || !in_buckets ||",
+      tests=[MOMENTS], says=r"9205")
+
+fault("the plan has gradients come before they are there",
+      "lib/hftrain/plan/step_moments.cpp", "    kept -= step.blocks[i].kept;\n", "    kept -= step.blocks[i].kept - 1;\n",
+      tests=[MOMENTS], says=r"at_once")
+
+fault("the buckets of DDP are planned as gradients that go",
+      "lib/hftrain/plan/step_moments.cpp", "const bool in_buckets = !plan.strategy.sharded() && plan.ranks.world_size > 1;", "const bool in_buckets = plan.strategy.sharded() && plan.ranks.world_size > 1;",
+      tests=["plan: gradients that stay from one micro-batch to the next are beside all activations"], says=r"between == 4000|15000|at_once")
+
+fault("copies of weights stay to the end of a step in the plan",
+      "lib/hftrain/plan/step_moments.cpp", "    passed = there;\n", "",
+      tests=["plan: weights in the type of the forward pass go when backward has left them"], says=r"with\(4000, 2000\)")
+
+fault("a tied matrix has one gradient in the plan",
+      "lib/hftrain/plan/step_moments.cpp", "moment(kept + share_of(shares.twice, state.gradients));", "moment(kept);",
+      tests=["plan: a tied matrix has its gradient from the head on, and a second one at the end"], says=r"4000")
+
+fault("the plan takes blocks between those that are computed again for such, too",
+      "lib/hftrain/plan/activation_memory.cpp", "plan.model.gradient_checkpointing && step.blocks.size() % each == 0;", "plan.model.gradient_checkpointing && each > 0;",
+      tests=["plan: of every so many blocks one is computed again, and the others keep what they would"], says=r"each < second")
+
+fault("the plan doubles what backward adds to a block",
+      "lib/hftrain/plan/activation_memory.cpp", "own_tokens * stack.block.passing * item : own;", "own_tokens * stack.block.passing * item * 2 : own;",
+      tests=["models: a step holds at once what the plan's moments say"], says=r"ratio")
