@@ -30,6 +30,7 @@ FEWEST = 300  # members; fewer were followed: the sources are not understood any
 
 # Members that act nowhere and are there to be said; each must be.
 FOR_PEOPLE = {
+    "MemoryPlan::reused": "by how much the total is less than its parts; `hftrain plan` prints it",
     "SettledColumns::file": "the message of a missing column names the file that settled the names",
     "AcceleratorOptions::non_blocking": "a warning says when it could have no effect; it is always so",
     "FsdpSettings::use_orig_params": "a notice says that false has no effect",
@@ -63,7 +64,7 @@ ONLY_REFUSE = {
                     "there is one way here; a notice says so, and what contradicts itself is refused"),
     **dict.fromkeys(("EvaluationPlan::kept_bytes", "DiskPlan::free_bytes", "DiskPlan::nvme_bytes",
                      *("MemoryPlan::" + part for part in ("parameters", "optimizer", "buffers", "total", "evaluation",
-                                                          "reused", "host", "saving"))), ESTIMATE),
+                                                          "host", "saving"))), ESTIMATE),
 }
 
 

@@ -100,13 +100,15 @@ void check_expected_memory(const ResolveInput& input, const RunPlan& plan, Probl
           : input.topology.host.usable_memory_bytes() / std::max(1, plan.ranks.ranks_on_machine);
   const int64_t expected = expected_memory(plan).rank;
   if (there <= 0 || static_cast<double>(expected) <= kFarBeyond * static_cast<double>(there)) return;
-  problems.add(ExitCode::kUsage,
-               too_large("a rank is expected to need " + gib(expected) + ", and " +
-                             (gpu ? "a GPU has " : "its part of the machine is ") + gib(there),
-                         "--machines",
-                         (gpu ? needs_by_kind(memory) : needs_of_host(memory, false, kWorkingProgramBytes)) +
-                             ", activations " + gib(memory.activations) + ", buffers " + gib(memory.buffers),
-                         way_to_need_less(plan.ranks)));
+  problems.add(
+      ExitCode::kUsage,
+      too_large("a rank is expected to need " + gib(expected) + ", and " +
+                    (gpu ? "a GPU has " : "its part of the machine is ") + gib(there),
+                "--machines",
+                (gpu ? needs_by_kind(memory) : needs_of_host(memory, false, kWorkingProgramBytes)) +
+                    ", activations " + gib(memory.activations) + ", buffers " + gib(memory.buffers) +
+                    (memory.reused > 0 ? ", of it " + gib(memory.reused) + " in the place of others" : ""),
+                way_to_need_less(plan.ranks)));
 }
 
 }  // namespace

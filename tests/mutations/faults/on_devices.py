@@ -60,7 +60,7 @@ fault("layers with a window get the mask of layers without one",
       says=r"equal\(first")
 
 fault("the mask that a decoder's blocks share is in no plan",
-      "lib/hftrain/plan/activation_memory.cpp", "+ mask_bytes(architecture, plan, input) +", "+ 0 * mask_bytes(architecture, plan, input) +",
+      "lib/hftrain/plan/activation_memory.cpp", "+= mask_bytes(architecture, plan, input);", "+= 0 * mask_bytes(architecture, plan, input);",
       tests=["plan: a mask that the blocks of a decoder share counts once on a GPU, and for each window"],
       says=r"64 \* 64 \* 2")
 
