@@ -39,6 +39,7 @@ std::vector<std::string> skipped_lines(const storage::NewestCheckpoint& newest) 
 // From the newest that verified; `which` says whose it is.
 ResumeDecision resume_from(const storage::NewestCheckpoint& newest, const std::string& which) {
   ResumeDecision decision{newest.checkpoint->path, skipped_lines(newest)};
+  for (const storage::SkippedCheckpoint& skipped : newest.skipped) decision.skipped.push_back(skipped.path);
   decision.notices.push_back("resuming from " + newest.checkpoint->path + " at step " +
                              std::to_string(newest.checkpoint->step) + which);
   return decision;
@@ -70,7 +71,12 @@ ResumeDecision resume_from_folder(const Inputs& inputs, const std::string& named
   // The output folder of a run, whose model has neither an optimizer nor random numbers beside it.
   if (!path_exists(folder + '/' + storage::kManifestName)) {
     const storage::NewestCheckpoint newest = storage::newest_verified_checkpoint(folder);
-    if (newest.checkpoint) return resume_from(newest, ", the newest of that folder");
+    if (newest.checkpoint) {
+      ResumeDecision decision = resume_from(newest, ", the newest of that folder");
+      std::error_code error;  // they are in nobody's way elsewhere
+      if (!std::filesystem::equivalent(folder, inputs.output_dir, error)) decision.skipped.clear();
+      return decision;
+    }
     if (!storage::list_checkpoints(folder).empty()) {
       throw Error(ExitCode::kData, folder + " holds checkpoints, and none of them verifies")
           .where(inputs.parsed.origins.describe("resume_from_checkpoint"))
@@ -123,14 +129,18 @@ void note_other_evaluation(const storage::Manifest& manifest, const plan::RunPla
     decision.notices.push_back(note);
 }
 
+// A new run would take their places one by one.
+void refuse_damaged(const Inputs& inputs, const OutputState& state) {
+  if (state.newest.checkpoint || state.newest.skipped.empty()) return;
+  throw Error(ExitCode::kData, inputs.output_dir + " holds checkpoints, and none of them verifies")
+      .where(inputs.parsed.origins.describe("output_dir"))
+      .why(join(skipped_lines(state.newest), "; "))
+      .hint(kWaysOut);
+}
+
 // The folder already holds checkpoints and the user said nothing about them.
 ResumeDecision continue_or_refuse(const Inputs& inputs, const OutputState& state, const plan::RunPlan& plan) {
-  if (!state.newest.checkpoint) {
-    throw Error(ExitCode::kData, inputs.output_dir + " holds checkpoints, and none of them verifies")
-        .where(inputs.parsed.origins.describe("output_dir"))
-        .why(join(skipped_lines(state.newest), "; "))
-        .hint(kWaysOut);
-  }
+  refuse_damaged(inputs, state);
   refuse_another_run(inputs, state.newest.checkpoint->path, *state.manifest, plan);
   ResumeDecision decision = resume_from_newest(inputs, state);
   decision.same_run = true;
@@ -257,14 +267,18 @@ void OutputFolder::move_back() {
                    " is not as this start has left it");
 }
 
-std::vector<std::string> OutputFolder::begin(const std::map<std::string, std::string>& prepared) {
+std::vector<std::string> OutputFolder::begin(const std::map<std::string, std::string>& prepared,
+                                             const std::vector<std::string>& skipped) {
   if (begun_) return {};
   std::vector<std::string> lines;
   if (inputs_.parsed.arguments.output.overwrite_output_dir && plan::wants_training(inputs_.parsed)) {
     refuse_what_moves_aside(inputs_, prepared);  // on a node with a folder of its own nobody has looked
     moved_ = storage::move_run_aside(inputs_.output_dir, lock_);
-    if (!moved_.empty()) lines.push_back("moved the old run to " + moved_);
   }
+  if (!moved_.empty()) lines.push_back("moved the old run to " + moved_);
+  for (const std::string& checkpoint : moved_.empty() ? skipped : std::vector<std::string>())
+    lines.push_back("moved " + checkpoint + ", which does not verify, to " +
+                    storage::move_checkpoint_aside(checkpoint));
   place_.emplace(inputs_.output_dir);
   begun_ = true;
   return lines;
@@ -316,7 +330,8 @@ ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan) {
   if (inputs.parsed.arguments.output.overwrite_output_dir) return begin_anew(inputs);
   refuse_others_checkpoints(inputs);
   const OutputState state = storage::inspect_output_dir(inputs.output_dir);
-  if (asked == "auto" && !state.newest.checkpoint) return {"", skipped_lines(state.newest)};
+  if (asked == "auto") refuse_damaged(inputs, state);
+  if (asked == "auto" && !state.newest.checkpoint) return {};
   if (asked) return resume_as_asked(plan, resume_from_newest(inputs, state));
   if (state.kind == OutputKind::kCheckpoints) return continue_or_refuse(inputs, state, plan);
   if (state.kind == OutputKind::kForeign) return {"", {what_becomes_of_others(inputs.output_dir, state)}};

@@ -20,6 +20,7 @@ struct ResumeDecision {
   std::string from;                  // a verified checkpoint folder; empty: start fresh
   std::vector<std::string> notices;  // for people
   bool same_run = false;             // it was not asked for: it must be of this run
+  std::vector<std::string> skipped;  // newer checkpoints of the output folder, none of which verified
 };
 
 // Reads only. `plan` is resolved for a fresh start; when its data are estimated they are not compared.
@@ -44,8 +45,10 @@ class OutputFolder {
 
   const std::vector<std::string>& cleared() const { return cleared_; }  // for people
   // From here on the run writes. What is there is moved aside first where that is asked for; says so, for people. `prepared`:
-  // splits by name and where their samples are, which alone know the images that rows name.
-  std::vector<std::string> begin(const std::map<std::string, std::string>& prepared = {});
+  // splits by name and where their samples are, which alone know the images that rows name. `skipped`: of the decision, moved aside,
+  // as the run would take their places.
+  std::vector<std::string> begin(const std::map<std::string, std::string>& prepared = {},
+                                 const std::vector<std::string>& skipped = {});
   // From here on ranks run, and what they write stays.
   void keep() { moved_.clear(); }
   // Since begin(): whether it is still the one of its name.

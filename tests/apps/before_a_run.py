@@ -7,6 +7,7 @@ leaves nothing of its own.
 import fcntl
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -145,6 +146,33 @@ def what_a_run_goes_on_from_is_what_was_meant(fixture, folder):
     refused(fixture, 4, "no such folder", *flags, "--model_name_or_path", first, "--max_steps", "4", "--resume_from_checkpoint", os.path.join(folder, "nope"))
 
 
+def checkpoints_that_do_not_verify_are_moved_aside(fixture, folder):
+    output = os.path.join(folder, "out")
+    flags = fixture.flags(output, "--save_steps", 2, ranks=1)
+    fixture.call(*flags, "--max_steps", "6")
+    weights = lambda step: os.path.join(output, f"checkpoint-{step}", "model.safetensors")
+    whole = pathlib.Path(weights(6)).read_bytes()
+    os.truncate(weights(6), 100)
+    os.remove(os.path.join(output, "checkpoint-4", "manifest.json"))
+    before = content(output)
+    fixture.call("plan", *flags, "--max_steps", "6")
+    expect_as_it_was(output, before)
+    told = fixture.call(*flags, "--max_steps", "6").stderr
+    for step in (4, 6):
+        expect(f"moved {output}/checkpoint-{step}, which does not verify, to {output}/checkpoint-{step}.old-1" in told, "it is told", told)
+    in_order(told, "skipped", "resuming from " + os.path.join(output, "checkpoint-2"), "moved")
+    expect(os.path.getsize(weights("6.old-1")) == 100 and os.path.exists(weights("4.old-1")), "what was damaged is as it was", os.listdir(output))
+    expect(pathlib.Path(weights(6)).read_bytes() == whole, "and the run has its own in their places", "other weights")
+    for step in (2, 4, 6):
+        os.truncate(weights(step), 100)
+    before = content(output)
+    refused(fixture, 4, "none of them verifies", *flags, "--max_steps", "8", "--resume_from_checkpoint", "auto")
+    refused(fixture, 4, "none of them verifies", *flags, "--max_steps", "8")
+    expect_as_it_was(output, before)
+    fixture.call(*flags, "--max_steps", "8", "--resume_from_checkpoint", "auto", "--overwrite_output_dir")
+    expect(os.path.exists(output + ".old-1/checkpoint-6"), "all of it is aside", os.listdir(folder))
+
+
 def a_stop_before_ranks_begin_moves_the_old_run_back(fixture, folder):
     output = os.path.join(folder, "out")
     flags = fixture.flags(output, "--max_steps", 2, "--save_steps", 2, ranks=1)
@@ -189,7 +217,7 @@ def a_port_that_is_not_there_moves_the_old_run_back(fixture, folder):
     expect_as_it_was(output, before)
 
 
-SCENARIOS = [a_run_that_never_began_leaves_nothing, the_folder_is_looked_at_before_the_data_are_prepared,
+SCENARIOS = [checkpoints_that_do_not_verify_are_moved_aside, a_run_that_never_began_leaves_nothing, the_folder_is_looked_at_before_the_data_are_prepared,
              what_a_run_goes_on_from_is_what_was_meant, other_evaluation_data_do_not_make_another_run,
              a_stop_before_ranks_begin_moves_the_old_run_back, a_port_that_is_not_there_moves_the_old_run_back]
 

@@ -174,6 +174,17 @@ TEST_CASE("A column of whole numbers keeps its sign and takes any int32") {
   CHECK(sample(*column, 0) == std::vector<int64_t>{-100, 2147483647});
 }
 
+TEST_CASE("A sequence of a length that no file has is refused before there is room for it") {
+  const TemporaryDirectory folder;
+  const std::string prefix = folder / "x";
+  write_pair<uint16_t>(prefix, 8, {{1, 2, 3}, {4, 5, 6}});
+  const std::string index = hftrain::read_file(prefix + ".idx");
+  for (const char* length : {"\xfb\xff\xff\xff", "\xff\xff\xff\x7f", "\x07\x00\x00\x00"}) {
+    hftrain::write_file_atomically(prefix + ".idx", std::string(index).replace(34, 4, length, 4));
+    CHECK_REFUSED(ColumnFile::open(prefix)->length(0), "sequence 0 lies outside the 12 bytes");
+  }
+}
+
 TEST_CASE("A sequence that points outside the tokens is refused when it is read") {
   const TemporaryDirectory folder;
   const std::string prefix = folder / "x";

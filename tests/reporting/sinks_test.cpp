@@ -42,14 +42,17 @@ TEST_CASE("jsonl: one object per line, unrounded, appended on resume", "[reporti
   CHECK(split(read_file(path), '\n').size() == 4);
 }
 
-TEST_CASE("jsonl: a line torn by a kill stays alone", "[reporting]") {
+TEST_CASE("jsonl: a line torn by a kill or a full disk goes, however long it is", "[reporting]") {
   const TemporaryDirectory folder;
-  std::ofstream(folder / "log.jsonl") << "{\"step\": 1}\n{\"st";
-  JsonlSink(folder / "log.jsonl").record(at_step(3, Json::object()));
-  const std::vector<std::string> lines = split(read_file(folder / "log.jsonl"), '\n');
-  REQUIRE(lines.size() == 4);
-  CHECK(lines[1] == "{\"st");
-  CHECK(Json::parse(lines[2]).at("step") == 3);
+  for (const size_t length : {2, 4095, 4096, 9000}) {
+    for (const std::string before : {"", "{\"step\": 1}\n"}) {
+      std::ofstream(folder / "log.jsonl") << before << '{' << std::string(length, 's');
+      JsonlSink(folder / "log.jsonl").record(at_step(3, Json::object()));
+      const std::string text = read_file(folder / "log.jsonl");
+      REQUIRE(text.starts_with(before));
+      CHECK(Json::parse(text.substr(before.size())).at("step") == 3);
+    }
+  }
 }
 
 TEST_CASE("csv: the header grows with new metrics and older rows stay aligned", "[reporting]") {

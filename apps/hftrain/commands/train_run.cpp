@@ -32,12 +32,13 @@ void take_folder(std::optional<OutputFolder>& output, const Inputs& inputs, Job&
 // run can still come back. Who is alone leaves at once on a stop signal, which is no time to move it back: `stop` is there for
 // it from then on, and until that is done.
 launcher::Rendezvous begin_run(const CommandContext& context, const Inputs& inputs,
-                               const data::PreparedData& prepared, OutputFolder& output, plan::RunPlan& plan,
-                               Job& job, std::optional<StopFlag>& stop, reporting::Console& console) {
+                               const data::PreparedData& prepared, const ResumeDecision& decision,
+                               OutputFolder& output, plan::RunPlan& plan, Job& job,
+                               std::optional<StopFlag>& stop, reporting::Console& console) {
   if (job.alone()) stop.emplace();
   const RunFolder folder = run_folder(inputs.output_dir);
   std::vector<std::string> moved;
-  job.run_in_background([&] { moved = output.begin(paths_of(prepared)); });
+  job.run_in_background([&] { moved = output.begin(paths_of(prepared), decision.skipped); });
   for (const std::string& line : moved) console.line(line);
   job.run_in_background([&] { write_arguments(folder, inputs, context, plan.ranks.backend); });
   job.look_for_output_folder(plan);
@@ -102,7 +103,8 @@ ExitCode run_job(const CommandContext& context, const Inputs& inputs, Job& job, 
   const std::vector<Diagnostic> notes = plan_with_data(inputs, *prepared, decision, plan, job);
   for (const std::string& notice : decision.notices) console.line(notice);
   show(notes, console);
-  launcher::Rendezvous rendezvous = begin_run(context, inputs, *prepared, *output, plan, job, stop, console);
+  launcher::Rendezvous rendezvous =
+      begin_run(context, inputs, *prepared, decision, *output, plan, job, stop, console);
   const PlanMaker make_plan = [&](int64_t batch, const std::string& resume_from) {
     return resolve_plan(inputs, facts_of(*prepared), resume_from, batch);
   };

@@ -90,7 +90,12 @@ class MegatronDataset final : public ColumnFile {
       throw Error(ExitCode::kInternal, "sample " + std::to_string(sample) + " does not exist")
           .where(index_.path());
     }
-    return load<int32_t>(lengths_ + 4 * sample);
+    const auto length = load<int32_t>(lengths_ + 4 * sample);
+    // Of a broken index before anybody makes room for so many.
+    if (length < 0 ||
+        static_cast<uint64_t>(length) > tokens_.bytes().size() / static_cast<uint64_t>(reader_.bytes))
+      throw outside(sample);
+    return length;
   }
 
   bool floats() const override { return reader_.copy == nullptr; }
@@ -110,11 +115,14 @@ class MegatronDataset final : public ColumnFile {
     const int64_t count = length(sample);
     const auto offset = load<int64_t>(offsets_ + 8 * sample);
     const auto available = static_cast<int64_t>(tokens_.bytes().size());
-    if (count < 0 || offset < 0 || offset > available || count > (available - offset) / reader_.bytes) {
-      throw broken(tokens_.path(), "sequence " + std::to_string(sample) + " lies outside the " +
-                                       std::to_string(available) + " bytes of the file");
-    }
+    if (offset < 0 || offset > available || count > (available - offset) / reader_.bytes)
+      throw outside(sample);
     return tokens_.bytes().data() + offset;
+  }
+
+  Error outside(int64_t sample) const {
+    return broken(tokens_.path(), "sequence " + std::to_string(sample) + " lies outside the " +
+                                      std::to_string(tokens_.bytes().size()) + " bytes of the file");
   }
 
   MappedFile index_;

@@ -11,7 +11,7 @@ namespace hftrain::reporting {
 // What a run must not lose: written by the thread that trains, whichever trackers there are.
 // Appends. Records that an earlier attempt logged past the step it is resumed from stay in the file; those of
 // the resumed run follow, so for equal steps the later line counts. A line that a killed attempt left
-// unfinished is closed off and stays alone. Non-finite numbers are NaN, Infinity and -Infinity, as Python
+// unfinished goes. Non-finite numbers are NaN, Infinity and -Infinity, as Python
 // writes and reads them.
 class JsonlSink {
  public:

@@ -288,6 +288,18 @@ OutputState inspect_output_dir(const std::string& output_dir) {
   return state;
 }
 
+std::string move_checkpoint_aside(const std::string& checkpoint) {
+  for (int n = 1;; ++n) {
+    std::string target = checkpoint + ".old-" + std::to_string(n);
+    if (!rename_folder(checkpoint, target)) {
+      if (errno != EEXIST) throw system_error(errno, "cannot move aside", checkpoint, ExitCode::kDisk);
+      continue;
+    }
+    sync_name(target);
+    return target;
+  }
+}
+
 std::string move_run_aside(const std::string& output_dir, RunLock& lock) {
   const std::string folder = plain_path(output_dir);
   const bool empty = names_in(folder) == std::vector<std::string>{kOwnFolder} &&

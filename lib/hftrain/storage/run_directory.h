@@ -68,6 +68,9 @@ OutputState inspect_output_dir(const std::string& output_dir);
 // returns that path; empty when there was nothing to move. Of a link, the folder that it leads to, which begins anew where it
 // was. `lock`, which was that folder's, is then the new one's.
 std::string move_run_aside(const std::string& output_dir, RunLock& lock);
+// Of a checkpoint that a run passes over and would replace when it comes to that step: renames it to <checkpoint>.old-<n>, the first
+// free n from 1, where nothing takes it for a checkpoint, and returns that path.
+std::string move_checkpoint_aside(const std::string& checkpoint);
 // Of a run that ends before its ranks begin: what front programs wrote into the new folder goes, its lock too, and what was
 // `moved` comes back. False, and it stays there, where the new folder holds anything else, is another run's or the name is
 // taken.
