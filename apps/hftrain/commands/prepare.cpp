@@ -96,6 +96,7 @@ ExitCode run_prepare(const CommandContext& context) {
   if (answers) show(parsed.notes, console);
   const Inputs inputs = gather_inputs(std::move(parsed), context.environment);
   const data::PrepareRequest request = prepare_request(inputs);
+  if (answers) show(plan::notes_of_length(inputs.parsed, request.block_size), console);
   if (actions.dry_run) {
     if (answers) describe_only(request, actions.json, context);
     return ExitCode::kDone;

@@ -183,27 +183,6 @@ void check_tokens(const ResolveInput& input, const architectures::Architecture& 
   for (const auto& [split, name] : splits_of(data)) check(*split, name);
 }
 
-// A given length is capped by the tokenizer's limit, as the Trainer's scripts do.
-void note_length(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
-  const std::optional<int64_t>& of_instructions = input.parsed.arguments.instructions.max_length;
-  if (plan.data.task == tasks::Task::kInstructionTuning && of_instructions &&
-      *of_instructions > plan.data.block_size) {
-    const std::string positions = std::to_string(plan.data.block_size);
-    notes.push_back(note("samples of at most " + positions + " tokens, not the " +
-                             std::to_string(*of_instructions) + " that --max_length has as its default",
-                         "the model has an embedding for each of its " + positions + " positions"));
-    return;
-  }
-  const arguments::DataArguments& data = input.parsed.arguments.data;
-  const bool packs = task_row(input.parsed).padding == nullptr;
-  const std::optional<int64_t>& asked = packs ? data.block_size : data.max_seq_length;
-  if (!asked || *asked <= plan.data.block_size) return;
-  notes.push_back(warning((packs ? "blocks of " : "samples of at most ") +
-                              std::to_string(plan.data.block_size) + " tokens instead of " +
-                              std::to_string(*asked),
-                          "the tokenizer's model_max_length is " + std::to_string(plan.data.block_size)));
-}
-
 void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   const bool gpu = on_gpu(plan.ranks);
   const int64_t memory = rank_memory(input, plan.ranks);
@@ -340,7 +319,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   note_tokenizer(input, plan, notes);
   note_unheeded_settings(input, notes);
   note_end_of_text(input, notes);
-  note_length(input, plan, notes);
+  for (Diagnostic& told : notes_of_length(input.parsed, plan.data.block_size)) notes.push_back(std::move(told));
   note_learning_rate(input, plan, notes);
   note_norms(input, plan, notes);
   note_labels(input, plan, notes);

@@ -185,6 +185,24 @@ int64_t block_size(const arguments::ParseOutcome& parsed, const ModelFacts& mode
   return longer ? std::min(kLargestDefaultBlock, positions) : *model.tokenizer_max_length;
 }
 
+std::vector<Diagnostic> notes_of_length(const arguments::ParseOutcome& parsed, int64_t length) {
+  const tasks::TaskRow& row = task_row(parsed);
+  const std::string places = std::to_string(length);
+  const std::optional<int64_t>& of_instructions = parsed.arguments.instructions.max_length;
+  if (row.task == tasks::Task::kInstructionTuning && of_instructions && *of_instructions > length) {
+    return {note("samples of at most " + places + " tokens, not the " + std::to_string(*of_instructions) +
+                     " that --max_length has as its default",
+                 "the model has an embedding for each of its " + places + " positions")};
+  }
+  const arguments::DataArguments& data = parsed.arguments.data;
+  const bool packs = row.padding == nullptr;
+  const std::optional<int64_t>& asked = packs ? data.block_size : data.max_seq_length;
+  if (!asked || *asked <= length) return {};
+  return {warning((packs ? "blocks of " : "samples of at most ") + places + " tokens instead of " +
+                      std::to_string(*asked),
+                  "the tokenizer's model_max_length is " + places)};
+}
+
 const tasks::TaskRow& task_row(const arguments::ParseOutcome& parsed) {
   const std::string name = parsed.arguments.run.task.value_or("clm");
   // A plug-in's own first: beside one a word such as summarization_xsum stands as it was given.
