@@ -11,6 +11,7 @@
 #include "hftrain/data/first_rows.h"
 #include "hftrain/data/length_column.h"
 #include "hftrain/data/prepare.h"
+#include "hftrain/data/prepared_folder.h"
 #include "hftrain/data/stream_request.h"
 #include "launcher/front/stop_flag.h"
 
@@ -161,12 +162,14 @@ std::map<std::string, std::string> paths_of(const data::PreparedData& prepared) 
 }
 
 data::PreparedData estimated(const data::PrepareRequest& request) {
+  data::folder_of_samples(request);  // an Error where it is to be streamed
   std::optional<data::StreamSpec> stream = stream_of(request);
   if (stream) data::look_at_stream(request);
   const auto with_stream = [&](data::PreparedData prepared) {
     add_stream(request, std::move(stream), prepared);
     return prepared;
   };
+  data::refuse_other_vocabulary(request, loader_for(request));
   if (!request.overwrite_cache) {
     if (auto prepared = data::find_prepared(request)) return with_stream(std::move(*prepared));
   }

@@ -249,6 +249,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   others.run_in_background(
       [&] { counted.emplace(inputs.parsed.arguments.launch.max_restarts, plan.saving.resume_from); });
   Attempts& attempts = *counted;
+  const bool as_it_was = plan.saving.same_run;
   AttemptOutcome outcome;
   std::string last_word;  // for the terminals of the others, where it is not the failure's
   std::optional<HubPusher> pusher;
@@ -282,8 +283,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
           const std::vector<std::string>& found = attempts.notices();
           notices.insert(notices.end(), found.begin(), found.end());
           plan.saving.resume_from = attempts.resume_from();
-          plan.saving.restore_callbacks =
-              attempts.goes_on() || inputs.parsed.arguments.saving.restore_callback_states_from_checkpoint;
+          plan.saving.same_run = as_it_was || attempts.goes_on();
           plan.rehearse = false;  // it was
         }
         write_plan(folder, plan);

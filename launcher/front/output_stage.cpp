@@ -238,6 +238,12 @@ void check_same_checkpoint(const std::string& own, const std::string& first) {
 
 }  // namespace
 
+bool goes_on_as_it_was(const Inputs& inputs, const ResumeDecision& decision) {
+  const bool anew = inputs.parsed.origins.is_given("restore_callback_states_from_checkpoint") &&
+                    !inputs.parsed.arguments.saving.restore_callback_states_from_checkpoint;
+  return decision.same_run && !anew;
+}
+
 void check_same_data(const Inputs& inputs, const plan::RunPlan& plan, ResumeDecision& decision) {
   if (!decision.same_run) return;
   const storage::Manifest manifest = storage::read_manifest(decision.from);

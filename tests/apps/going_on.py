@@ -4,6 +4,8 @@
   going_on.py [SCENARIO]…     all of them without a word
 """
 import os
+import pathlib
+import shutil
 import signal
 import sys
 
@@ -23,6 +25,36 @@ def early_stopping_counts_on_where_a_rank_was_lost(fixture, folder):
     code, said = run.finish()
     expect(code == 0 and "restart 1 of 1" in said, "it is started again", said)
     expect(last_step(output) == 4 * 41, "it stops where an undisturbed run does", last_step(output))
+
+
+def a_run_that_early_stopping_has_ended_stays_ended(fixture, folder):
+    """The first evaluation is the best one here, so the second after it ends the run."""
+    def train(output, *more):
+        return fixture.call(*fixture.flags(output, "--max_steps", 30, "--validation_file", fixture.text, "--max_eval_samples", 2, "--eval_strategy", "steps", "--eval_steps", 2,
+                                           "--save_strategy", "steps", "--save_steps", 2, "--metric_for_best_model", "loss", "--load_best_model_at_end",
+                                           "--early_stopping_threshold", 100, "--early_stopping_patience", *map(str, more), ranks=1)).stderr
+    whole, cut, kept = (os.path.join(folder, name) for name in ("whole", "cut", "kept"))
+    content = lambda output: [pathlib.Path(output, name).read_bytes() for name in ("model.safetensors", "checkpoint-6/model.safetensors")]
+    train(whole, 2)
+    ended = content(whole)
+    expect(last_step(whole) == 6 and fixture.checkpoints(whole) == [2, 4, 6], "it ends with the second evaluation after the best", fixture.checkpoints(whole))
+    shutil.copytree(whole, kept)
+    said = train(whole, 2)
+    expect("resuming from" in said and content(whole) == ended and fixture.checkpoints(whole) == [2, 4, 6], "the same command adds nothing", said)
+    expect(read_json(whole, "hftrain", "summary.json")["reason"] == "early stopping", "and says why", read_json(whole, "hftrain", "summary.json"))
+    # Ended by a kill at the last checkpoint but one, and behind the last one.
+    for gone in (["checkpoint-6", "model.safetensors"], ["model.safetensors"]):
+        shutil.rmtree(cut, ignore_errors=True)
+        shutil.copytree(kept, cut)
+        for name in gone:
+            place = os.path.join(cut, name)
+            shutil.rmtree(place) if os.path.isdir(place) else os.remove(place)
+        train(cut, 2)
+        expect(content(cut) == ended and fixture.checkpoints(cut) == [2, 4, 6], "it ends as the run that nobody disturbed", fixture.checkpoints(cut))
+    train(cut, 3)
+    expect(fixture.checkpoints(cut) == [2, 4, 6, 8], "more patience goes on", fixture.checkpoints(cut))
+    train(kept, 2, "--restore_callback_states_from_checkpoint", "false")
+    expect(fixture.checkpoints(kept) == [2, 4, 6, 8, 10], "and so does a count that begins anew", fixture.checkpoints(kept))
 
 
 def larger_batches_that_end_a_run_early_are_told(fixture, folder):
@@ -103,7 +135,7 @@ def the_final_loss_is_of_the_updates_whose_losses_are_known(fixture, folder):
 
 
 if __name__ == "__main__":
-    run_scenarios([early_stopping_counts_on_where_a_rank_was_lost, larger_batches_that_end_a_run_early_are_told,
+    run_scenarios([a_run_that_early_stopping_has_ended_stays_ended, early_stopping_counts_on_where_a_rank_was_lost, larger_batches_that_end_a_run_early_are_told,
                    another_schedule_takes_the_step_and_the_rate_where_both_go_by_steps, who_goes_back_is_told_what_stays_ahead,
                    another_optimizer_is_refused_and_other_options_are_told,
                    the_final_loss_is_of_the_updates_whose_losses_are_known], sys.argv[1:], Fixture)

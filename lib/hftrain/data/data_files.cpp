@@ -54,10 +54,6 @@ bool is_pair_or_prefix(const std::string& path) {
   return ending == ".bin" || ending == ".idx" || (!path_exists(path) && path_exists(path + ".idx"));
 }
 
-bool is_prepared_folder(const std::string& path) {
-  return is_folder(path) && path_exists(path + "/meta.json");
-}
-
 bool names_token_file(const std::string& path) {
   return is_prepared_folder(path) || is_pair_or_prefix(path);
 }
@@ -113,7 +109,19 @@ bool is_image_folder(const std::string& path) {
   return is_folder(path) && !path_exists(path + "/meta.json");
 }
 
+// A pipe or a device: it is read several times, and may never end.
+void refuse_no_file(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (error || !fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status)) return;
+  throw Error(ExitCode::kData, "a data file is no file")
+      .where(path)
+      .why("it is a pipe, a socket or a device, and data are read more than once")
+      .hint("write what comes out of it into a file, and name that");
+}
+
 void add_file(const std::string& path, Split split, bool image_folders, DataFiles& files) {
+  refuse_no_file(path);
   if (image_folders && is_image_folder(path)) {
     files.rows.push_back({path, RowFormat::kImageFolder});
   } else if (const auto prefix = token_prefix(path, split)) {
@@ -147,6 +155,10 @@ std::vector<std::string> paths_of_deep_pattern(const std::string& pattern) {
 }
 
 }  // namespace
+
+bool is_prepared_folder(const std::string& path) {
+  return is_folder(path) && path_exists(path + "/meta.json");
+}
 
 std::vector<std::string> paths_of_pattern(const std::string& pattern) {
   if (path_exists(pattern) || path_exists(pattern + ".idx")) return {pattern};

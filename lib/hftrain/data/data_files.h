@@ -32,6 +32,9 @@ uint64_t bytes_of(const DataFiles& files);
 // What a glob (*, ?, []) names, sorted by bytes; a path that exists is taken as it is. Empty: nothing is there.
 std::vector<std::string> paths_of_pattern(const std::string& pattern);
 
+// Whether prepare() wrote that folder.
+bool is_prepared_folder(const std::string& path);
+
 // Whether all that the patterns name are token files: by the ending, which need not exist, or as the prefix of an .idx that does.
 bool names_token_files(const std::vector<std::string>& patterns);
 

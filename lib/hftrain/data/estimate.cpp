@@ -1,4 +1,5 @@
 #include "hftrain/data/estimate.h"
+#include "hftrain/data/prepared_folder.h"
 
 #include <stdlib.h>
 
@@ -26,16 +27,6 @@ uint64_t uncompressed_size(const std::string& path) {
   return path.ends_with(".gz") || path.ends_with(".zst") || path.ends_with(".parquet")
              ? size * kTextCompresses
              : size;
-}
-
-Error no_samples_asked(const SplitRequest& split) {
-  const std::string flag = split.split == Split::kTrain        ? "--max_train_samples"
-                           : split.split == Split::kValidation ? "--max_eval_samples"
-                                                               : "--max_predict_samples";
-  return Error(ExitCode::kData, std::string("there is no ") + split_name(split.split) + " data to use")
-      .where(flag)
-      .why("it is " + std::to_string(*split.max_samples))
-      .hint("1 or more, or leave it out");
 }
 
 // A folder that is gone with this object.
@@ -165,12 +156,12 @@ PreparedSplit counted(const SplitRequest& split, const PrepareRequest& request,
 
 PreparedData estimate_prepared(const PrepareRequest& asked, const TokenizerLoader& load_tokenizer) {
   check_block_size(asked);
+  if (const auto folder = folder_of_samples(asked)) return take_samples(*folder, asked, load_tokenizer);
   const std::vector<SplitRequest> splits = splits_of(asked);
   const PrepareRequest request = with_settled_columns(asked);
   PreparedData data;
   data.facts = *SplitBuilder(request, load_tokenizer, {}).survey(survey_files(request));
   for (const SplitRequest& split : splits) {
-    if (split.max_samples && *split.max_samples <= 0) throw no_samples_asked(split);
     look_at_first_rows(split, request);
     std::optional<PreparedSplit>& guess = member_of(data, split);
     if (request.recipe.order) {

@@ -5,6 +5,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/data/prepared_folder.h"
 #include "hftrain/data/prepared_key.h"
 #include "hftrain/data/settled_columns.h"
 #include "hftrain/data/split_builder.h"
@@ -78,7 +79,27 @@ std::optional<PreparedData> make_entry(const PrepareRequest& request, const std:
     if (!member_of(data, split)) return std::nullopt;
     tell_remarks(*member_of(data, split), split.split, observer.logger);
   }
-  return cache.publish(key, staging, data, made_from(request, splits), request.overwrite_cache);
+  Json record = made_from(request, splits);
+  record["recipe"] = recipe_record(request, splits, builder.tokenizer());
+  record["training_key"] = training_key_of(request, splits);
+  return cache.publish(key, staging, data, record, request.overwrite_cache);
+}
+
+// Of samples that somebody else has made.
+PreparedData held(PreparedData data, const Logger& logger) {
+  if (!TokenCache::hold(data)) {
+    throw Error(ExitCode::kData, "the prepared folder was removed meanwhile")
+        .where(data.folder)
+        .why("its record is not there any more")
+        .hint("prepare its rows again");
+  }
+  for (const auto& [split, kind] :
+       {std::pair(&data.train, Split::kTrain), std::pair(&data.validation, Split::kValidation),
+        std::pair(&data.validation_mismatched, Split::kValidation), std::pair(&data.test, Split::kTest),
+        std::pair(&data.test_mismatched, Split::kTest)}) {
+    if (*split) tell_remarks(**split, kind, logger);
+  }
+  return data;
 }
 
 }  // namespace
@@ -99,7 +120,7 @@ std::string cache_folder(const Environment& environment) {
 
 std::optional<PreparedData> find_prepared(const PrepareRequest& request) {
   check_block_size(request);
-  if (request.overwrite_cache) return std::nullopt;
+  if (request.overwrite_cache || folder_of_samples(request)) return std::nullopt;
   const std::vector<SplitRequest> splits = splits_of(request);
   if (splits.empty()) return PreparedData{};
   if (has_text(request, splits) && request.tokenizer_folder.empty())
@@ -109,6 +130,7 @@ std::optional<PreparedData> find_prepared(const PrepareRequest& request) {
 }
 
 std::string training_key(const PrepareRequest& request) {
+  if (const auto folder = folder_of_samples(request)) return take_samples(*folder, request, {}).training_key;
   const std::vector<SplitRequest> splits = splits_of(request);
   if (has_text(request, splits) && request.tokenizer_folder.empty())
     return "";  // of a plan without a tokenizer
@@ -118,6 +140,9 @@ std::string training_key(const PrepareRequest& request) {
 std::optional<PreparedData> prepare(const PrepareRequest& request, const TokenizerLoader& load_tokenizer,
                                     const PrepareObserver& observer) {
   check_block_size(request);
+  if (const auto folder = folder_of_samples(request))
+    return held(take_samples(*folder, request, load_tokenizer), observer.logger);
+  refuse_other_vocabulary(request, load_tokenizer);
   const std::vector<SplitRequest> splits = splits_of(request);
   if (splits.empty()) return PreparedData{};
   warn_of_repeated_files(splits, observer.logger);

@@ -18,7 +18,7 @@ namespace hftrain::data {
 // 3).
 std::string cache_folder(const Environment& environment);
 
-// The finished cache entry of `request`, if there is one. Takes milliseconds for files that were hashed
+// The finished cache entry of `request`, if there is one; not the folder that it names in place of files. Takes milliseconds for files that were hashed
 // before.
 std::optional<PreparedData> find_prepared(const PrepareRequest& request);
 

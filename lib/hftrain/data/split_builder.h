@@ -35,6 +35,9 @@ class SplitBuilder {
   // What build() makes of token files, without writing any.
   std::optional<PreparedSplit> measure_tokens(const SplitRequest& split);
 
+  // Null before a text was met.
+  const tokenizer::Tokenizer* tokenizer() const { return tokenizer_.get(); }
+
  private:
   struct RowRange {
     int64_t begin = 0;

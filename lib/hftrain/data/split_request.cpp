@@ -8,6 +8,19 @@
 #include "hftrain/data/block_packer.h"
 
 namespace hftrain::data {
+namespace {
+
+Error no_samples_asked(const SplitRequest& split) {
+  const std::string flag = split.split == Split::kTrain        ? "--max_train_samples"
+                           : split.split == Split::kValidation ? "--max_eval_samples"
+                                                               : "--max_predict_samples";
+  return Error(ExitCode::kData, std::string("there is no ") + split_name(split.split) + " data to use")
+      .where(flag)
+      .why("it is " + std::to_string(*split.max_samples))
+      .hint("1 or more, or leave it out");
+}
+
+}  // namespace
 
 const char* long_name(Split split) {
   switch (split) {
@@ -60,7 +73,10 @@ std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
         .why("no file is named that a run would read")
         .hint("name files with --train_file or --validation_file");
   }
-  for (const SplitRequest& split : splits) refuse_token_files(split.files, request.recipe);
+  for (const SplitRequest& split : splits) {
+    refuse_token_files(split.files, request.recipe);
+    if (split.max_samples && *split.max_samples <= 0) throw no_samples_asked(split);
+  }
   return splits;
 }
 

@@ -224,8 +224,12 @@ bool TokenCache::hold(PreparedData& data) {
 }
 
 std::optional<PreparedData> TokenCache::find(const std::string& key) const {
+  return read(folder_of(key));
+}
+
+std::optional<PreparedData> TokenCache::read(const std::string& folder) {
   PreparedData data;
-  data.folder = folder_of(key);
+  data.folder = folder;
   data.from_cache = true;
   if (!path_exists(data.folder + '/' + kCacheRecord)) return std::nullopt;
   try {

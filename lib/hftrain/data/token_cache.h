@@ -36,6 +36,8 @@ class TokenCache {
   std::string folder_of(const std::string& key) const { return tokens_folder_ + '/' + key; }
   // The entry, if it is there and all its files have their recorded sizes.
   std::optional<PreparedData> find(const std::string& key) const;
+  // The same of one that lies in that folder, wherever it is.
+  static std::optional<PreparedData> read(const std::string& folder);
   // Of an entry that find() does not take: a file that is recorded and gone; nothing where all are there, and one is damaged.
   std::optional<std::string> lost_file(const std::string& key) const;
 

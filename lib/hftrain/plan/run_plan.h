@@ -325,6 +325,8 @@ struct SavingPlan {
   bool asynchronous = false;  // written in the background from a copy in memory
   std::string resume_from;    // a verified checkpoint folder; empty: start fresh
   bool restore_callbacks = false;
+  // It goes on as if it had never ended: with its callbacks as they were, and not at all where early stopping had ended it.
+  bool same_run = false;
   std::string
       repository;  // its name on the Hub, without the owner, as asked for; empty: that of the output folder
   // Nodes whose output folder is their own (save_on_each_node), without node 0: local rank 0 of each commits

@@ -6,6 +6,10 @@
 
 namespace hftrain::trainer {
 
+void EarlyStopping::on_train_begin(const State& /*state*/, Control& control) {
+  if (stays_ended_ && counter_ >= patience_) control.should_training_stop = true;
+}
+
 void EarlyStopping::on_evaluate(const State& state, Control& control, const Json& metrics) {
   if (!metrics.contains(metric_)) return;
   const double value = metrics[metric_].get<double>();

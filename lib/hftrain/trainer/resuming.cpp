@@ -86,7 +86,7 @@ void Trainer::resume_all_of(const std::string& checkpoint) {
   scaler_.load_state(saved.training_state.at("scaler"));
   losses_.restore(saved.rank_state.loss_sum);
   restore_random_streams(saved.rank_state.random, saved.step, "");
-  if (plan_.saving.restore_callbacks) restore_callbacks(saved.training_state.at("callbacks"));
+  restore_callbacks(saved.training_state.at("callbacks"));
 }
 
 void Trainer::resume_data(const Json& saved) {
@@ -214,7 +214,7 @@ void Trainer::take_progress_of(const std::string& checkpoint) {
   const LoggedLosses logged = logged_losses(saved.log_history);
   state_.logged_loss_sum = logged.sum;
   state_.unknown_losses = saved.global_step - logged.last;
-  if (plan_.saving.restore_callbacks) restore_callbacks(saved.stateful_callbacks);
+  restore_callbacks(saved.stateful_callbacks);
 }
 
 // Collective.
@@ -249,6 +249,7 @@ void Trainer::restore_random_streams(const runtime::RandomState& state, int64_t 
 }
 
 void Trainer::restore_callbacks(const Json& saved) {
+  if (!plan_.saving.restore_callbacks && !plan_.saving.same_run) return;
   for (const auto& callback : callbacks_) {
     if (saved.contains(callback->state_name())) callback->load_state(saved.at(callback->state_name()));
   }

@@ -57,7 +57,8 @@ Trainer::Trainer(const plan::RunPlan& plan, runtime::WorkerContext& context, com
   if (plan.evaluation.early_stopping_patience) {
     add_callback(std::make_unique<EarlyStopping>(
         plan.evaluation.metric_for_best_model, plan.evaluation.greater_is_better,
-        *plan.evaluation.early_stopping_patience, plan.evaluation.early_stopping_threshold));
+        *plan.evaluation.early_stopping_patience, plan.evaluation.early_stopping_threshold,
+        plan.saving.same_run));
   }
   agrees_on_flags_ = !extensions.callbacks.empty() && communicator.world_size() > 1;
   others_ = std::move(extensions.whose);

@@ -17,8 +17,7 @@ fault("losses that are no numbers are filtered whatever is asked",
       tests=["runs: flags of runs: losses that are no numbers are logged as asked"], says=r"FAILED: as they are")
 
 fault("states of callbacks come back unasked",
-      "lib/hftrain/trainer/resuming.cpp", 'if (plan_.saving.restore_callbacks) restore_callbacks(saved.training_state.at("callbacks"));',
-      'restore_callbacks(saved.training_state.at("callbacks"));',
+      "lib/hftrain/trainer/resuming.cpp", "if (!plan_.saving.restore_callbacks && !plan_.saving.same_run) return;", "",
       tests=["runs: flags of runs: callbacks go on where that is asked"], says=r"FAILED: the updates after which runs ended")
 
 fault("adam_epsilon is taken and acts nowhere",
@@ -34,7 +33,7 @@ fault("machines of any job are taken",
       tests=["runs: flags of runs: machines of another job are refused"], says=r"FAILED|another job|TimeoutExpired")
 
 fault("early stopping counts anew where a rank was lost",
-      "launcher/front/launch_stage.cpp", "attempts.goes_on() ||", "(attempts.goes_on() && plan.rehearse) ||",
+      "launcher/front/launch_stage.cpp", "as_it_was || attempts.goes_on();", "as_it_was || (attempts.goes_on() && plan.rehearse);",
       tests=["runs: going on: early stopping counts on where a rank was lost"], says=r"it stops where an undisturbed run does")
 
 fault("a run that ends before its epochs says nothing",

@@ -1,0 +1,59 @@
+# Folders that prepare wrote, checkpoints that do not verify, runs that had ended.
+EVERY_TASK = "runs: prepared folders: samples of every task are taken as they are"
+OTHERS = "runs: prepared folders: other samples than a run would make are refused"
+ENDED = "runs: going on: a run that early stopping has ended stays ended"
+ASIDE = "runs: before a run: checkpoints that do not verify are moved aside"
+
+fault("a prepared folder is taken whatever it was prepared with",
+      "lib/hftrain/data/prepared_folder.cpp", "  if (!different.empty()) {\n", "  if (different.size() > 99) {\n",
+      tests=[OTHERS], says=r"max_length|ended with")
+
+fault("samples of a prepared folder count as made for another run",
+      "lib/hftrain/data/prepared_folder.cpp", "key.is_string()) taken.training_key = key;", "key.is_string()) taken.training_key = \"\";",
+      tests=["runs: prepared folders: a run goes on with the files or with the folder"], says=r"ended with 2|the same run")
+
+fault("a limit is passed over where a prepared folder has more",
+      "lib/hftrain/data/prepared_folder.cpp", "*limit >= split.samples) return;", "*limit >= 0) return;",
+      tests=[OTHERS], says=r"max_train_samples")
+
+fault("ids of another vocabulary are taken",
+      "lib/hftrain/data/prepared_folder.cpp", "part(made, \"vocabulary\") != vocabulary_of(*load_tokenizer());", "part(made, \"vocabulary\") == vocabulary_of(*load_tokenizer());",
+      tests=["runs: prepared folders: ids of another vocabulary are refused"], says=r"ended with|expected")
+
+fault("a tokenizer that was written again is another one",
+      "lib/hftrain/data/prepared_folder.cpp", "part(made, \"vocabulary\") != vocabulary_of(*load_tokenizer());", "!vocabulary_of(*load_tokenizer()).empty();",
+      tests=["runs: prepared folders: ids of another vocabulary are refused"], says=r"ended with 4")
+
+fault("validation samples of a prepared folder are those of training",
+      "lib/hftrain/data/prepared_folder.cpp", "    taken.*asked.member = whole.*asked.member;\n", "    taken.*asked.member = whole.train;\n",
+      tests=[EVERY_TASK, OTHERS], says=r"computes the same|test data|ended with")
+
+fault("a pipe is waited for", "lib/hftrain/data/data_files.cpp", "  refuse_no_file(path);\n", "",
+      tests=["runs: prepared folders: what is no file is refused"], says=r"TimeoutExpired|does not wait")
+
+fault("no samples are called empty data", "lib/hftrain/data/split_request.cpp", "if (split.max_samples && *split.max_samples <= 0)", "if (split.max_samples && *split.max_samples < 0)",
+      tests=["runs: prepared folders: no samples are no empty data"], says=r"names the flag")
+
+fault("prepare cuts a length in silence", "apps/hftrain/commands/prepare.cpp", "  if (answers) show(plan::notes_of_length(inputs.parsed, request.block_size), console);\n", "",
+      tests=["runs: prepared folders: prepare says that a length is cut"], says=r"prepare says it")
+
+fault("a damaged checkpoint is replaced", "apps/hftrain/commands/train_run.cpp", "output.begin(paths_of(prepared), decision.skipped);", "output.begin(paths_of(prepared));",
+      tests=[ASIDE], says=r"it is told")
+
+fault("a run of which no checkpoint verifies is begun anew over them", "launcher/front/output_stage.cpp", "  if (asked == \"auto\") refuse_damaged(inputs, state);\n", "",
+      tests=[ASIDE], says=r"ended with 0, expected 4")
+
+fault("a run that early stopping ended goes on", "lib/hftrain/trainer/early_stopping.cpp", "if (stays_ended_ && counter_ >= patience_)", "if (stays_ended_ && counter_ > patience_)",
+      tests=[ENDED], says=r"adds nothing")
+
+fault("a run that goes on by itself counts anew", "launcher/front/output_stage.cpp", "return decision.same_run && !anew;", "return decision.same_run && anew;",
+      tests=[ENDED], says=r"adds nothing")
+
+fault("a count that shall begin anew goes on", "launcher/front/output_stage.cpp", "return decision.same_run && !anew;", "return decision.same_run && (anew || !anew);",
+      tests=[ENDED], says=r"begins anew")
+
+fault("a torn line stays in the log", "lib/hftrain/reporting/append_file.cpp", "if (whole < size && ::ftruncate(file.get(), whole) != 0)", "if (whole < size && false)",
+      tests=["reporting: jsonl: a line torn by a kill or a full disk goes, however long it is"], says=r"parse|step")
+
+fault("an index's lengths are believed", "lib/hftrain/data/column_file.cpp", "    if (length < 0 ||\n", "    if (length < -(1 << 30) ||\n",
+      tests=["data: A sequence of a length that no file has is refused before there is room for it"], says=r"lies outside")
