@@ -716,4 +716,19 @@ TEST_CASE("a task that neither the program nor the plug-in has is refused in wor
 }
 
 }  // namespace
+TEST_CASE("rows that the last incomplete batch takes along are told where they are judged or predicted") {
+  const auto notes = [](std::vector<std::string> flags, int64_t samples) {
+    flags.insert(flags.end(), {"--do_predict", "--test_file", "t.txt", "--per_device_eval_batch_size", "2"});
+    Case run(std::move(flags));
+    run.data.test = SplitFacts{.cache_path = "t", .samples = samples, .tokens = samples * 64, .exact = true};
+    return run.notes();
+  };
+  const char* told = "there is no prediction for ";
+  CHECK(contains(notes({"--dataloader_drop_last"}, 7), std::string(told) + "1 of 7 samples"));
+  CHECK(contains(notes({"--dataloader_drop_last", "--nproc_per_node", "2"}, 7),
+                 std::string(told) + "3 of 7 samples"));
+  CHECK_FALSE(contains(notes({"--dataloader_drop_last"}, 8), told));
+  CHECK_FALSE(contains(notes({}, 7), told));
+}
+
 }  // namespace hftrain::plan

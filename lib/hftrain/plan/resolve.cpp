@@ -336,6 +336,7 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
                             " updates is not over when the run ends after " +
                             std::to_string(plan.steps.max_steps)));
   }
+  note_dropped_rows(plan, notes);
   note_resume(input, plan, notes);
   note_budget(input, plan, notes);
   return notes;

@@ -385,6 +385,25 @@ std::vector<std::string> idle_flags(const ResolveInput& input, const RunPlan& pl
 
 }  // namespace
 
+void note_dropped_rows(const RunPlan& plan, std::vector<Diagnostic>& notes) {
+  if (!plan.data.drop_last) return;
+  const auto look = [&](const std::optional<SplitPlan>& split, const std::string& what) {
+    if (!split || !split->exact) return;
+    const EpochShape shape = epoch_shape(*split, plan.batch.per_device_eval, plan);
+    const int64_t each = plan.batch.per_device_eval * (plan.data.split_batches ? 1 : plan.ranks.world_size);
+    const int64_t left_out = split->samples - batches_per_epoch(shape) * each;
+    if (left_out <= 0) return;
+    notes.push_back(
+        warning(what + with_thousands(left_out) + " of " + with_thousands(split->samples) + " samples",
+                "--dataloader_drop_last leaves out what does not fill a batch of every rank",
+                "--dataloader_drop_last false, or a --per_device_eval_batch_size that divides them"));
+  };
+  look(plan.data.validation, "the evaluation leaves out ");
+  look(plan.data.validation_mismatched, "the mismatched evaluation leaves out ");
+  look(plan.data.test, "there is no prediction for ");
+  look(plan.data.test_mismatched, "there is no mismatched prediction for ");
+}
+
 void note_stream(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   if (!plan.data.stream) return;
   const std::vector<std::string> idle = idle_flags(input, plan);

@@ -57,3 +57,6 @@ fault("a torn line stays in the log", "lib/hftrain/reporting/append_file.cpp", "
 
 fault("an index's lengths are believed", "lib/hftrain/data/column_file.cpp", "    if (length < 0 ||\n", "    if (length < -(1 << 30) ||\n",
       tests=["data: A sequence of a length that no file has is refused before there is room for it"], says=r"lies outside")
+
+fault("rows without a prediction are told to nobody", "lib/hftrain/plan/resolve_data.cpp", "    if (left_out <= 0) return;\n", "    if (left_out <= 99) return;\n",
+      tests=["plan: rows that the last incomplete batch takes along are told where they are judged or predicted"], says=r"1 of 7")
