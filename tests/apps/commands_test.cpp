@@ -93,6 +93,21 @@ struct SmallTokenizer {
 
 }  // namespace
 
+TEST_CASE("a tokenizer is not learnt into the folder of a model", "[process]") {
+  const SmallTokenizer small;
+  const auto train = [&] {
+    return run({"tokenizer", "train", "--vocab_size", "270", "--files", small.folder / "text.txt", "--output",
+                small.folder / "tok"});
+  };
+  CHECK(train().exit_code == 0);  // into its own again
+  const std::string before = read_file(small.folder / "tok/tokenizer.json");
+  std::ofstream(small.folder / "tok/model.safetensors") << "weights";
+  const Outcome refused = train();
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Catch::Contains("the folder holds a model"));
+  CHECK(read_file(small.folder / "tok/tokenizer.json") == before);
+}
+
 TEST_CASE("every command answers --help, --help-all and --version, and calls itself by its whole name",
           "[process]") {
   const std::vector<Words> all = commands();

@@ -107,8 +107,11 @@ def mistakes_lose_nothing(fixture, folder):
     fixture.call(*fixture.flags(output, "--max_steps", 1, "--save_strategy", "no", ranks=1))
     with open(os.path.join(folder, "report.html"), "w") as file:
         file.write("my own notes")
-    result = report(fixture, output, folder=folder, expect_code=2)
-    expect("--output FILE.html" in result.stderr and read(folder, "report.html") == "my own notes", "not written over", result)
+    for named in ([], ["--output", "report.html"]):
+        result = report(fixture, output, *named, folder=folder, expect_code=2)
+        expect("--output FILE.html" in result.stderr and read(folder, "report.html") == "my own notes", "not written over", result)
+    for _ in range(2):
+        report(fixture, output, "--output", "again.html", folder=folder)
     os.remove(os.path.join(folder, "report.html"))
     for word, says in ((folder, "there is no run in this folder"), ("nowhere", "no such folder")):
         result = report(fixture, output, word, folder=folder, expect_code=2)

@@ -179,6 +179,56 @@ TEST_CASE("prune removes damaged entries and what killed processes left, not wha
   CHECK(left == std::vector<std::string>{being_made.folder(), good});
 }
 
+TEST_CASE("what prepare has not written is left alone, whatever is pruned") {
+  const FilledCache place;
+  const std::string own = place.prepare("a.txt").folder;
+  const std::vector<std::string> others = {"corpus",
+                                           "abc",
+                                           ".staging-mine",
+                                           ".staging-1",
+                                           "0123456789abcdef0123456789abcdeg",
+                                           "0123456789abcdef0123456789abcdef0"};
+  for (const std::string& name : others)
+    write_file_atomically(place.cache + "/tokens/" + name + "/a.bin", "mine");
+  write_file_atomically(place.cache + "/tokens/.staging-1-0-old/a.bin", "half");
+  write_file_atomically(place.cache + "/tokens/.staging-removed-1-0123456789abcdef0123456789abcdef/a.bin",
+                        "half");
+  CHECK(list_cache(place.cache).entries.size() == 1);
+  CHECK(list_cache(place.cache).unfinished.size() == 2);
+  prune_cache(place.cache, at_most(0));
+  CHECK_FALSE(path_exists(own));
+  CHECK(place.folders().size() == others.size());
+  for (const std::string& name : others) CHECK(path_exists(place.cache + "/tokens/" + name + "/a.bin"));
+}
+
+TEST_CASE("a file that changes while it is prepared makes no entry of what it was") {
+  const FilledCache place;
+  const std::string path = place.folder / "a.txt";
+  std::string before;
+  for (int i = 0; i < 99; ++i) before += "a line of text\n";
+  write_file_atomically(path, before);
+  bool changed = false;
+  const auto load = [&] {
+    if (!std::exchange(changed, true)) std::ofstream(path, std::ios::app) << "and another line\n";
+    return std::make_shared<testing::ByteTokenizer>();
+  };
+  CHECK_REFUSED(data::prepare(place.request("a.txt"), load, {}), "has changed while it was prepared");
+  write_file_atomically(path, before);
+  CHECK_FALSE(data::prepare(place.request("a.txt"), load, {})->from_cache);
+}
+
+TEST_CASE("an entry whose blocks lie in a user's file is named for them") {
+  const FilledCache place;
+  const PreparedData first = place.prepare("a.txt");
+  PrepareRequest request = place.request("a.txt");
+  request.train_files = {first.train->cache_path};
+  const auto load = [] { return std::make_shared<testing::ByteTokenizer>(); };
+  const PreparedData second = data::prepare(request, load, {}).value();
+  REQUIRE_FALSE(path_exists(second.folder + "/train.idx"));
+  request.train_files = {second.folder};
+  CHECK(data::prepare(request, load, {})->train->samples == first.train->samples);
+}
+
 TEST_CASE("prunes and preparations at once lose nothing that is held") {
   const FilledCache place;
   for (int i = 0; i < 4; ++i) place.prepare(std::to_string(i) + ".txt");

@@ -114,6 +114,46 @@ TEST_CASE("an export refuses a full target, a damaged source and a folder that i
   CHECK_FALSE(path_exists(folder / "second"));
 }
 
+TEST_CASE("an export misses a file that the manifest names and nobody finds", "[storage]") {
+  const TemporaryDirectory folder;
+  PosixFileSystem files;
+  std::filesystem::create_directories(folder / "model");
+  std::ofstream(folder / "config.json") << "{}";
+  std::ofstream(folder / "tokenizer.json") << "{}";
+  for (int rank = 0; rank < 2; ++rank) {
+    const TensorSlice slice{{"w", DType::kF32, {1, 1}}, {rank, 0}};
+    write_safetensors(
+        files, folder / ("model/" + shard_file_name(rank)), {slice.entry}, [](const auto&) { return "abcd"; },
+        sharding_metadata({slice}));
+  }
+  const auto exported = [&](const std::string& name) {
+    try {
+      export_model(files, folder.path(), folder / name, {.max_shard_bytes = 1000});
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      CHECK_FALSE(path_exists(folder / name));
+      return error.render();
+    }
+    return std::string();
+  };
+  CHECK_THAT(exported("unfinished"), Catch::Contains("has no manifest"));
+  Manifest manifest;
+  const std::vector<std::string> names = {"config.json", "model/" + shard_file_name(0),
+                                          "model/" + shard_file_name(1), "tokenizer.json"};
+  for (const std::string& name : names) {
+    const std::string bytes = read_file(folder / name);
+    manifest.files.push_back({name, bytes.size(), hash_bytes(bytes)});
+  }
+  std::ofstream(folder / "manifest.json") << render_manifest(manifest);
+  CHECK(exported("whole").empty());
+  std::filesystem::rename(folder / "tokenizer.json", folder / "away");
+  CHECK_THAT(exported("without"), Catch::Contains("tokenizer.json") && Catch::Contains("is missing"));
+  std::filesystem::rename(folder / "away", folder / "tokenizer.json");
+  std::filesystem::remove(folder /
+                          ("model/" + shard_file_name(1)));  // the other one alone is a tensor of one row
+  CHECK_THAT(exported("half"), Catch::Contains(shard_file_name(1)) && Catch::Contains("is missing"));
+}
+
 TEST_CASE("a crafted shard cannot make an export write past its memory", "[storage]") {
   const TemporaryDirectory folder;
   PosixFileSystem files;

@@ -103,7 +103,7 @@ std::vector<report::Run> for_everybody(std::vector<report::Run> runs) {
 Error not_ours(const std::string& path) {
   return Error(ExitCode::kUsage, "this file is no report, and stays as it is")
       .where(path)
-      .why("it is where a report goes when --output does not say")
+      .why("it is where the page would go, and something else stands there")
       .hint("--output FILE.html");
 }
 
@@ -123,7 +123,9 @@ void write_page(const CommandContext& context, const ReportRequest& request) {
     return;
   }
   const std::string path = request.output.empty() ? kDefaultOutput : request.output;
-  if (request.output.empty() && path_exists(path) && !report::is_page(read_file(path))) throw not_ours(path);
+  std::error_code error;
+  const bool a_file = fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
+  if (a_file && !is_standard_output(path) && !report::is_page(read_file(path))) throw not_ours(path);
   const bool to_output = is_standard_output(path);
   write_named_file(path, page, is_private(runs) ? FileAccess::kPrivate : FileAccess::kShared);
   if (!to_output) context.out << path << '\n';

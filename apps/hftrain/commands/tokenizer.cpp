@@ -16,6 +16,7 @@
 #include "hftrain/base/whole_number.h"
 #include "hftrain/data/line_reader.h"
 #include "hftrain/data/row_format.h"
+#include "hftrain/storage/model_folder.h"
 #include "hftrain/tokenizer/tokenizer.h"
 #include "hftrain/tokenizer/tokenizer_training.h"
 
@@ -85,12 +86,22 @@ bool read_rows(const std::string& path, const std::function<void(std::string_vie
   return true;
 }
 
+// Whose ids would stand for other texts from then on.
+void refuse_folder_of_model(const std::string& folder) {
+  if (!storage::has_model_weights(folder)) return;
+  throw Error(ExitCode::kUsage, "the folder holds a model, whose tokenizer would be replaced")
+      .where("--output " + folder)
+      .why("its weights have learnt the tokens that are there")
+      .hint("another folder; --tokenizer_name takes it for a run");
+}
+
 ExitCode train(const CommandContext& context, const std::vector<std::string>& words) {
   TrainFlags flags;
   CommandOptions options("hftrain tokenizer train", "Learn a vocabulary from text files");
   declare_train_options(options, flags);
   if (!options.read(words, context)) return ExitCode::kDone;
   flags.training.kind = tokenizer::tokenizer_kind(flags.kind);
+  refuse_folder_of_model(flags.output);
   const auto rows = [&](const std::string& path, const std::function<void(std::string_view)>& take) {
     return read_rows(path, take, context.err);
   };

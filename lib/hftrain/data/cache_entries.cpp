@@ -87,7 +87,7 @@ std::vector<UnfinishedEntry> unfinished_of(const TokenCache& cache) {
   for (fs::directory_iterator entry(cache.tokens_folder(), error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string path = entry->path().string();
-    if (!entry->path().filename().string().starts_with(kStagingPrefix)) continue;
+    if (!is_staging_name(entry->path().filename().string())) continue;
     found.push_back({path, bytes_below(path), TokenCache::is_being_made(path)});
   }
   return found;

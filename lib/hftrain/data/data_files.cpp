@@ -81,6 +81,16 @@ void refuse_other_task(const std::string& folder, Split split) {
       .hint("name the files that they were made of: " + join(sources, ", "));
 }
 
+// Blocks of a user's token file may lie where that file does.
+std::string prefix_in_entry(const std::string& folder, Split split) {
+  const std::string own = folder + '/' + split_name(split);
+  if (path_exists(own + ".idx")) return own;
+  const Json place =
+      part_of(part_of(part_of(read_json_file(folder + "/meta.json"), "splits"), split_name(split)), "path");
+  return place.is_string() && fs::path(place.get<std::string>()).is_absolute() ? place.get<std::string>()
+                                                                               : own;
+}
+
 // The prefix of the token file that `path` stands for; nothing when it is none.
 std::optional<std::string> token_prefix(const std::string& path, Split split) {
   if (is_folder(path)) {
@@ -90,7 +100,7 @@ std::optional<std::string> token_prefix(const std::string& path, Split split) {
           .why("it was not written by prepare")
           .hint("name the files in it, for example '" + path + "/*.txt', *.jsonl or *.csv");
     }
-    const std::string prefix = path + '/' + split_name(split);
+    const std::string prefix = prefix_in_entry(path, split);
     if (path_exists(prefix + ".idx")) {
       refuse_other_task(path, split);
       return prefix;

@@ -8,6 +8,7 @@
 #include "hftrain/data/prepared_folder.h"
 #include "hftrain/data/prepared_key.h"
 #include "hftrain/data/settled_columns.h"
+#include "hftrain/data/source_files.h"
 #include "hftrain/data/split_builder.h"
 #include "hftrain/data/token_cache.h"
 
@@ -63,8 +64,8 @@ void warn_of_entry(const TokenCache& cache, const std::string& key, const Logger
 
 // What prepare() does where there is no entry that it could take.
 std::optional<PreparedData> make_entry(const PrepareRequest& request, const std::vector<SplitRequest>& splits,
-                                       const std::string& key, const TokenCache& cache,
-                                       const TokenizerLoader& load_tokenizer,
+                                       const SourceFiles& sources, const std::string& key,
+                                       const TokenCache& cache, const TokenizerLoader& load_tokenizer,
                                        const PrepareObserver& observer) {
   cache.remove_abandoned();
   TokenCache::Staging staging(cache.tokens_folder());
@@ -79,6 +80,7 @@ std::optional<PreparedData> make_entry(const PrepareRequest& request, const std:
     if (!member_of(data, split)) return std::nullopt;
     tell_remarks(*member_of(data, split), split.split, observer.logger);
   }
+  sources.check();
   Json record = made_from(request, splits);
   record["recipe"] = recipe_record(request, splits, builder.tokenizer());
   record["training_key"] = training_key_of(request, splits);
@@ -146,6 +148,7 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
   const std::vector<SplitRequest> splits = splits_of(request);
   if (splits.empty()) return PreparedData{};
   warn_of_repeated_files(splits, observer.logger);
+  const SourceFiles sources(splits, survey_files(request));
   const std::string key = key_of(request, splits);
   const TokenCache cache(request.cache_folder);
   if (!request.overwrite_cache) {
@@ -159,8 +162,8 @@ std::optional<PreparedData> prepare(const PrepareRequest& request, const Tokeniz
     if (!found && path_exists(cache.folder_of(key))) warn_of_entry(cache, key, observer.logger);
   }
   try {
-    return with_training_key(make_entry(request, splits, key, cache, load_tokenizer, observer), request,
-                             splits);
+    return with_training_key(make_entry(request, splits, sources, key, cache, load_tokenizer, observer),
+                             request, splits);
   } catch (const Error& error) {
     if (error.code() != ExitCode::kDisk) throw;
     throw with_cache_variables(error);

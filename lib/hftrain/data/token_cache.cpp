@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <regex>
 #include <utility>
 
 #include "hftrain/base/error.h"
@@ -158,6 +159,16 @@ Error with_cache_variables(Error error) {
                     "; HFTRAIN_CACHE, else XDG_CACHE_HOME, else HOME says where the cache lies");
 }
 
+bool is_entry_name(const std::string& name) {
+  constexpr size_t kDigits = 32;  // of a hash (base/hash.h)
+  return name.size() == kDigits && name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+bool is_staging_name(const std::string& name) {
+  static const std::regex form(R"(\.staging-(removed-)?[0-9]+-[0-9a-f]+(-old)?)");
+  return std::regex_match(name, form);
+}
+
 TokenCache::Staging::Staging(const std::string& tokens_folder) {
   create_directories(tokens_folder);
   // A cleaner of another process may take the folder in the moment before it is locked: then the next name is
@@ -181,7 +192,7 @@ TokenCache::Staging::~Staging() {
 void TokenCache::remove_abandoned() const {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(tokens_folder_, error)) {
-    if (!entry.path().filename().string().starts_with(kStagingPrefix)) continue;
+    if (!is_staging_name(entry.path().filename().string())) continue;
     const std::string path = entry.path().string();
     const FileDescriptor folder = open_folder(path);
     if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0 && lies_at(folder, path)) remove_folder(path);
@@ -200,7 +211,7 @@ std::vector<std::string> TokenCache::keys() const {
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     std::error_code unreadable;
-    if (!name.starts_with('.') && entry->is_directory(unreadable)) keys.push_back(name);
+    if (is_entry_name(name) && entry->is_directory(unreadable)) keys.push_back(name);
   }
   return keys;
 }

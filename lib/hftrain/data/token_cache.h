@@ -20,8 +20,13 @@
 
 namespace hftrain::data {
 
-// Entries that are being made begin with it.
+// Entries that are being made, or removed, begin with it.
 inline constexpr const char* kStagingPrefix = ".staging-";
+
+// Whether a folder of the cache has a name that this gives to entries, or to unfinished ones: whatever else lies there is somebody
+// else's, and is left alone.
+bool is_entry_name(const std::string& name);
+bool is_staging_name(const std::string& name);
 
 // Changes when the same request would give other samples than before.
 inline constexpr int kCacheFormat = 4;

@@ -39,16 +39,26 @@ void refuse_adapter(const std::string& folder) {
       .hint("`hftrain checkpoint merge " + folder + " OUT` makes one model of both");
 }
 
-// Only the files that will be read: the optimizer state may be twice the size of the weights.
+// Whether the manifest's file is one that is read, or would be were it there.
+bool is_of_model(const std::string& path, const std::vector<std::string>& weights) {
+  return std::find(weights.begin(), weights.end(), path) != weights.end() || path.starts_with("model/") ||
+         is_model_companion(path);
+}
+
+// Only the files that will be read: the optimizer state may be twice the size of the weights. One that is gone nobody would miss: the
+// slices that are left add up to smaller tensors.
 void verify_sources(const std::string& checkpoint, const StoredWeights& weights,
                     const std::function<void()>& between) {
-  if (!path_exists(checkpoint + '/' + kManifestName)) return;
-  std::vector<std::string> wanted = model_companion_files(checkpoint);
-  for (const std::string& file : weights.files()) wanted.push_back(file);
+  if (!path_exists(checkpoint + '/' + kManifestName)) {
+    if (!weights.sharded()) return;
+    throw Error(ExitCode::kData, "a checkpoint in parts has no manifest")
+        .where(checkpoint)
+        .why(std::string("without ") + kManifestName + " nobody can say whether all parts are there")
+        .hint("export another checkpoint of the run");
+  }
   std::vector<FileRecord> records = read_manifest(checkpoint).files;
-  std::erase_if(records, [&](const FileRecord& record) {
-    return std::find(wanted.begin(), wanted.end(), record.path) == wanted.end();
-  });
+  std::erase_if(records,
+                [&](const FileRecord& record) { return !is_of_model(record.path, weights.files()); });
   const Verification result = verify_files(checkpoint, records, 4, [&](uint64_t) { between(); });
   if (result.ok) return;
   throw Error(ExitCode::kData, "a file of the checkpoint is damaged")

@@ -187,7 +187,7 @@ void require_model_weights(const std::string& folder, const std::string& where,
                      : otherwise);
 }
 
-std::vector<std::string> model_companion_files(const std::string& folder) {
+bool is_model_companion(std::string_view name) {
   static constexpr std::array<std::string_view, 8> kExact = {"config.json",
                                                              "generation_config.json",
                                                              "preprocessor_config.json",
@@ -198,17 +198,19 @@ std::vector<std::string> model_companion_files(const std::string& folder) {
                                                              "spiece.model"};
   static constexpr std::array<std::string_view, 4> kStarts = {"tokenizer", "vocab.", "special_tokens_map.",
                                                               "chat_template."};
+  return std::find(kExact.begin(), kExact.end(), name) != kExact.end() ||
+         std::any_of(kStarts.begin(), kStarts.end(),
+                     [&](std::string_view start) { return name.starts_with(start); });
+}
+
+std::vector<std::string> model_companion_files(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (std::filesystem::directory_iterator item(folder, error), end; !error && item != end;
        item.increment(error)) {
     const std::string name = item->path().filename().string();
-    const bool belongs = std::find(kExact.begin(), kExact.end(), name) != kExact.end() ||
-                         std::any_of(kStarts.begin(), kStarts.end(), [&](std::string_view start) {
-                           return name.compare(0, start.size(), start) == 0;
-                         });
     std::error_code ignored;
-    if (belongs && item->is_regular_file(ignored)) names.push_back(name);
+    if (is_model_companion(name) && item->is_regular_file(ignored)) names.push_back(name);
   }
   if (error) throw system_error(error.value(), "cannot list", folder, ExitCode::kData);
   std::sort(names.begin(), names.end());

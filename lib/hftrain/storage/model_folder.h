@@ -61,6 +61,9 @@ bool holds_adapter_alone(const std::string& folder);
 // what to do about a folder with nothing of the kind.
 void require_model_weights(const std::string& folder, const std::string& where, const std::string& otherwise);
 
+// Whether a file of that name belongs to a model beside its weights, as those below do.
+bool is_model_companion(std::string_view name);
+
 // Files of `folder` that belong to a model beside its weights: its configs, tokenizer, processor and chat
 // template files. Sorted names; nothing of a training run.
 std::vector<std::string> model_companion_files(const std::string& folder);

@@ -60,3 +60,28 @@ fault("an index's lengths are believed", "lib/hftrain/data/column_file.cpp", "  
 
 fault("rows without a prediction are told to nobody", "lib/hftrain/plan/resolve_data.cpp", "    if (left_out <= 0) return;\n", "    if (left_out <= 99) return;\n",
       tests=["plan: rows that the last incomplete batch takes along are told where they are judged or predicted"], says=r"1 of 7")
+
+fault("folders that prepare has not written are pruned", "lib/hftrain/data/token_cache.cpp", "if (is_entry_name(name) && entry->is_directory(unreadable))", "if (!name.empty() && entry->is_directory(unreadable))",
+      tests=["data: what prepare has not written is left alone, whatever is pruned"], says=r"entries|folders|path_exists")
+
+fault("a hidden folder of somebody's is taken for an unfinished entry", "lib/hftrain/data/token_cache.cpp", "return std::regex_match(name, form);", "return std::regex_search(name, form) || name.starts_with(kStagingPrefix);",
+      tests=["data: what prepare has not written is left alone, whatever is pruned"], says=r"unfinished|path_exists")
+
+fault("samples of a file that changed meanwhile are kept under what it was", "lib/hftrain/data/prepare.cpp", "  sources.check();\n", "",
+      tests=["data: a file that changes while it is prepared makes no entry of what it was"], says=r"changed|nothing was thrown")
+
+fault("blocks that lie elsewhere are not found", "lib/hftrain/data/data_files.cpp", "if (path_exists(own + \".idx\")) return own;", "if (!own.empty()) return own;",
+      tests=["data: an entry whose blocks lie in a user's file is named for them"], says=r"has no train data")
+
+fault("a file that the manifest names and that is gone is not missed by an export", "lib/hftrain/storage/model_export.cpp", "path.starts_with(\"model/\") ||\n", "path.starts_with(\"models/\") ||\n",
+      tests=["storage: an export misses a file that the manifest names and nobody finds"], says=r"is missing|half")
+
+fault("an export of parts without a manifest is taken for whole", "lib/hftrain/storage/model_export.cpp", "    if (!weights.sharded()) return;\n", "    if (!weights.sharded() || true) return;\n",
+      tests=["storage: an export misses a file that the manifest names and nobody finds"], says=r"has no manifest")
+
+fault("a tokenizer is learnt into a model's folder", "apps/hftrain/commands/tokenizer.cpp", "  refuse_folder_of_model(flags.output);\n", "",
+      tests=["apps: a tokenizer is not learnt into the folder of a model"], says=r"exit_code == 2|holds a model",
+      also=[("apps/hftrain/commands/tokenizer.cpp", "void refuse_folder_of_model(const std::string& folder) {", "[[maybe_unused]] void refuse_folder_of_model(const std::string& folder) {")])
+
+fault("a page is written over what is no page where it is named", "apps/hftrain/commands/report.cpp", "const bool a_file = fs::is_regular_file", "const bool a_file = request.output.empty() && fs::is_regular_file",
+      tests=["runs: report: mistakes lose nothing"], says=r"ended with|not written over|expected 2")
