@@ -493,6 +493,9 @@ TEST_CASE("options of schedules are checked against the schedule") {
   CHECK(contains(with("cosine_with_min_lr", "{}"), "needs one of min_lr and min_lr_rate"));
   CHECK(contains(with("cosine_with_min_lr", "{\"min_lr\": 0, \"min_lr_rate\": 0}"), "both are given"));
   CHECK(contains(with("warmup_stable_decay", "{\"num_stable_steps\": 3}"), "needs num_decay_steps"));
+  CHECK(contains(with("warmup_stable_decay", "{\"num_stable_steps\": 3}"), "why: the others of its updates"));
+  CHECK(contains(with("cosine_with_restarts", "{\"num_cycles\": true}"),
+                 "try: docs/optimizers_and_schedules.md"));
   CHECK(contains(with("warmup_stable_decay", "{\"num_decay_steps\": 3, \"decay_type\": \"exp\"}"),
                  "'exp' is not one of linear, cosine, 1-sqrt"));
   CHECK(contains(with("polynomial", "{\"lr_end\": 1}"), "cannot end at lr_end 1.0"));

@@ -10,6 +10,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/new_file.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain {
@@ -35,6 +36,16 @@ TEST_CASE("a name that the system does not take is no file and no folder") {
   write_file_atomically(folder / "file", "");
   CHECK(path_exists(folder / "file"));
   CHECK_FALSE(is_folder(folder / "file"));
+}
+
+TEST_CASE("a folder behind a link that leads nowhere is told as that") {
+  const TemporaryDirectory folder;
+  std::filesystem::create_symlink(folder / "nowhere", folder / "link");
+  CHECK_REFUSED(create_directories(folder / "link/below/it"),
+                "link is a link, and what it leads to is not there");
+  create_directories(folder / "nowhere");
+  create_directories(folder / "link/below/it");
+  CHECK(path_exists(folder / "nowhere/below/it"));
 }
 
 TEST_CASE("an atomic write makes missing folders, replaces the old file and leaves nothing else") {

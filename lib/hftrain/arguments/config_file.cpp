@@ -165,7 +165,9 @@ class ConfigFileReader {
   void read_environment(const YAML::Node& variables) {
     for (const auto& item : variables) {
       if (!item.second.IsScalar()) {
-        problem("env: '" + item.first.Scalar() + "' is not one text", place_of(item.second), "", "");
+        problem("env: '" + item.first.Scalar() + "' is not one text", place_of(item.second),
+                "a variable of the environment has one text",
+                "a text; '' is an empty one, and without the line it stays as it is");
         continue;
       }
       const std::string name = values_.text_of(item.first);

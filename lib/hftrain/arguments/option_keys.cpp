@@ -156,6 +156,11 @@ bool has_betas(const std::string& optimizer) {
   return optimizer.starts_with("adam") || optimizer.starts_with("lion");
 }
 
+// Of a value that says no way out of its own.
+std::string way_out(const ValueError& error) {
+  return error.hint.empty() ? "docs/optimizers_and_schedules.md has the keys and what they take" : error.hint;
+}
+
 class OptionCheck {
  public:
   OptionCheck(ParseOutcome& outcome, Diagnostics& problems)
@@ -165,7 +170,7 @@ class OptionCheck {
     const Json written = outcome_.arguments.schedule.lr_scheduler_kwargs.value_or(Json::object());
     Result<Json> converted = convert_mapping(schedule_keys(schedule_), written);
     if (const auto* error = std::get_if<ValueError>(&converted)) {
-      return problem("lr_scheduler_kwargs: " + error->what, "the schedule is " + schedule_, error->hint);
+      return problem("lr_scheduler_kwargs: " + error->what, "the schedule is " + schedule_, way_out(*error));
     }
     const Json& options = std::get<Json>(converted);
     if (outcome_.arguments.schedule.lr_scheduler_kwargs)
@@ -193,7 +198,8 @@ class OptionCheck {
 
   void check_required(const Json& options) {
     if (schedule_ == "warmup_stable_decay" && !has(options, "num_decay_steps")) {
-      problem("warmup_stable_decay needs num_decay_steps", "",
+      problem("warmup_stable_decay needs num_decay_steps",
+              "the others of its updates are warm-up and stable ones",
               "--lr_scheduler_kwargs '{\"num_decay_steps\": N}'");
     }
     const bool minimum = schedule_ == "cosine_with_min_lr" || schedule_ == "cosine_warmup_with_min_lr";
@@ -349,7 +355,7 @@ void check_optimizer_options(ParseOutcome& outcome, Diagnostics& problems) {
     problems.push_back({.what = "optim_args: " + error->what,
                         .where = outcome.origins.describe("optim_args"),
                         .why = "the optimizer is " + optimizer.optim,
-                        .hint = error->hint});
+                        .hint = way_out(*error)});
     return;
   }
   check_nesterov(std::get<Json>(converted), outcome, problems);

@@ -270,8 +270,9 @@ void import_scheduler(const DeepSpeedFile& file) {
         {.what = type.empty() ? "deepspeed: the scheduler section has no type"
                               : "deepspeed: scheduler.type '" + type + "' is unknown",
          .where = file.keys.place("/scheduler/type"),
-         .why = type.empty() ? "it says which schedule the section is of" : "DeepSpeed has no such schedule",
-         .hint = "one of " + join(types, ", ")});
+         .why = type.empty() ? "it says which schedule the section is of"
+                             : "it is none of DeepSpeed's own; others it takes from Python",
+         .hint = "one of " + join(types, ", ") + "; or no scheduler section, and --lr_scheduler_type"});
     return;
   }
   file.keys.check(scheduler->params, kSchedule);
