@@ -242,6 +242,18 @@ TEST_CASE("a summary names step, plan, tensors and shards", "[storage]") {
         Json{{"name", "b"}, {"dtype", "BF16"}, {"shape", {3}}, {"files", {"model.safetensors"}}});
   CHECK(json.at("optimizer").at("shards").size() == 2);
   CHECK(json.at("files").size() == 15);
+  CHECK_FALSE(json.contains("missing"));
+}
+
+TEST_CASE("a summary says what of a checkpoint is gone", "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = make_checkpoint(folder.path());
+  const std::string shard = "optimizer/" + shard_file_name(1);
+  std::filesystem::remove(checkpoint + '/' + shard);
+  const CheckpointSummary summary = summarize_checkpoint(checkpoint);
+  CHECK(summary.optimizer[0].entry.shape == std::vector<int64_t>{1, 2});
+  CHECK_THAT(render_summary(summary), Catch::Contains("\nmissing: " + shard + ", so what"));
+  CHECK(summary_to_json(summary).at("missing") == Json{shard});
 }
 
 TEST_CASE("a plain model folder is summarised, anything else refused", "[storage]") {

@@ -124,6 +124,9 @@ CheckpointSummary summarize_checkpoint(const std::string& folder) {
   CheckpointSummary summary;
   summary.path = folder;
   if (path_exists(folder + '/' + kManifestName)) summary.manifest = read_manifest(folder);
+  for (const FileRecord& file : summary.manifest ? summary.manifest->files : std::vector<FileRecord>()) {
+    if (!path_exists(folder + '/' + file.path)) summary.missing.push_back(file.path);
+  }
   summary.weights = summarize_weights(holds_adapter_alone(folder) ? StoredWeights(folder, kAdapterName)
                                                                   : StoredWeights(folder));
   summary.optimizer = summarize_optimizer(folder + '/' + kOptimizerFolder);
@@ -149,6 +152,8 @@ std::string render_summary(const CheckpointSummary& summary) {
   } else {
     text += "a model folder without a manifest: not a checkpoint of hftrain\n";
   }
+  if (!summary.missing.empty())
+    text += "missing: " + join(summary.missing, ", ") + ", so what stands below is not all\n";
   if (!summary.weights.empty()) text += render_tensors("weights", summary.weights);
   if (!summary.optimizer.empty()) text += render_tensors("optimizer", summary.optimizer);
   return text;
@@ -158,6 +163,7 @@ Json summary_to_json(const CheckpointSummary& summary) {
   Json value = summary.manifest ? manifest_to_json(*summary.manifest) : Json::object();
   value["schema"] = kSchema;
   value["path"] = summary.path;
+  if (!summary.missing.empty()) value["missing"] = summary.missing;
   if (summary.writer) value["written_by"] = summary.writer->name;
   if (summary.writer && summary.writer->step) value["step"] = *summary.writer->step;
   value["weights"] = tensors_to_json(summary.weights);

@@ -27,6 +27,8 @@ struct OtherWriter {
 struct CheckpointSummary {
   std::string path;
   std::optional<Manifest> manifest;  // absent in a plain model folder
+  std::vector<std::string>
+      missing;  // files that the manifest names; tensors that lay in them are smaller than they were, or not below
   std::optional<OtherWriter> writer;
   std::vector<TensorSummary> weights;
   std::vector<TensorSummary> optimizer;  // empty without an optimizer/ folder

@@ -85,3 +85,6 @@ fault("a tokenizer is learnt into a model's folder", "apps/hftrain/commands/toke
 
 fault("a page is written over what is no page where it is named", "apps/hftrain/commands/report.cpp", "const bool a_file = fs::is_regular_file", "const bool a_file = request.output.empty() && fs::is_regular_file",
       tests=["runs: report: mistakes lose nothing"], says=r"ended with|not written over|expected 2")
+
+fault("a summary does not miss what is gone", "lib/hftrain/storage/checkpoint_summary.cpp", "if (!path_exists(folder + '/' + file.path)) summary.missing", "if (file.path.empty()) summary.missing",
+      tests=["storage: a summary says what of a checkpoint is gone"], says=r"missing")
