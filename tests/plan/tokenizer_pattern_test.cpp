@@ -54,5 +54,20 @@ TEST_CASE("families with a tokenizer of transformers' own tell of another one wh
   CHECK_FALSE(told("llama", {{"model", {{"type", "WordPiece"}}}}));
 }
 
+TEST_CASE("a class is advised for a tokenizer's folder where transformers reads one") {
+  const auto advised = [](const std::string& family) {
+    Case run;
+    run.model.architecture = architectures::Architecture::from_scratch(
+        family,
+        "hidden_size=8,num_attention_heads=2,num_key_value_heads=2,num_hidden_layers=1,vocab_size=100");
+    run.model.tokenizer_unheeded = {"its class builds another normalizer"};
+    const std::string notes = run.notes();
+    REQUIRE(contains(notes, "its class builds another normalizer"));
+    return contains(notes, "PreTrainedTokenizerFast");
+  };
+  CHECK(advised("llama"));
+  CHECK_FALSE(advised("qwen2"));
+}
+
 }  // namespace
 }  // namespace hftrain::plan

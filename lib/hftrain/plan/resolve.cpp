@@ -130,15 +130,18 @@ void note_tokenizer(const ResolveInput& input, const RunPlan& plan, std::vector<
 
 void note_unheeded_settings(const ResolveInput& input, std::vector<Diagnostic>& notes) {
   if (input.model.tokenizer_unheeded.empty()) return;
-  notes.push_back({Diagnostic::Severity::kWarning,
-                   "transformers makes other tokens of some texts with this tokenizer",
-                   input.model.tokenizer_folder + "/tokenizer_config.json",
-                   join(input.model.tokenizer_unheeded, "; ") + ". Here tokenizer.json alone decides",
-                   "open it once in transformers and write it by save_pretrained: its tokenizer.json then "
-                   "says the same; or, "
-                   "where its class builds another pipeline, write \"tokenizer_class\": "
-                   "\"PreTrainedTokenizerFast\", which takes "
-                   "that of the file"});
+  // Of a family whose tokenizer transformers makes anew it reads no class.
+  const auto architecture = running_architecture(input);
+  const bool reads_class = architecture == nullptr || architecture->tokenizer_pattern().empty();
+  notes.push_back(
+      {Diagnostic::Severity::kWarning, "transformers makes other tokens of some texts with this tokenizer",
+       input.model.tokenizer_folder + "/tokenizer_config.json",
+       join(input.model.tokenizer_unheeded, "; ") + ". Here tokenizer.json alone decides",
+       std::string("open it once in transformers and write it by save_pretrained: its tokenizer.json "
+                   "then says the same") +
+           (reads_class ? "; or, where its class builds another pipeline, write "
+                          "\"tokenizer_class\": \"PreTrainedTokenizerFast\", which takes that of the file"
+                        : "")});
 }
 
 // Files of other trainers go on the defaults of those.
@@ -319,7 +322,8 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   note_tokenizer(input, plan, notes);
   note_unheeded_settings(input, notes);
   note_end_of_text(input, notes);
-  for (Diagnostic& told : notes_of_length(input.parsed, plan.data.block_size)) notes.push_back(std::move(told));
+  for (Diagnostic& told : notes_of_length(input.parsed, plan.data.block_size))
+    notes.push_back(std::move(told));
   note_learning_rate(input, plan, notes);
   note_norms(input, plan, notes);
   note_labels(input, plan, notes);
