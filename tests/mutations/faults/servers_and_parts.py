@@ -15,3 +15,20 @@ fault("the password in an address is sent and not known",
 fault("a short secret that somebody repeats is shown",
       "lib/hftrain/base/secrets.cpp", "if (secret.empty()) return text;", "if (secret.size() < 6) return text;",
       tests=["base: a secret that somebody repeats is not repeated"], says=r"<TOKEN>")
+
+fault("the first questions of a fetch wait a minute each",
+      "apps/hftrain/commands/fetch.cpp", "access.quiet_seconds = access.stall_seconds;", "",
+      tests=["runs: fetch: a server that says nothing is told and left"], says=r"TimeoutExpired|timed out")
+
+fault("a call that is slow is cut like one of which nothing comes",
+      "lib/hftrain/http/client.cpp", "    set_quiet(options.quiet_seconds);\n", "    if (options.quiet_seconds > 0) set(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(options.quiet_seconds * 1000));\n",
+      tests=["hub: a call of which nothing comes is cut before one that is slow"], says=r"200|requests")
+
+fault("a cut connection is told as a refusal",
+      "lib/hftrain/hub/api.cpp", "if (answer.status == 429) return", "if (answer.status != 200) return",
+      tests=["hub: before each pause its reason is told, which is a refusal only where it was one", "runs: fetch: a server that says nothing is told and left"],
+      says=r"no whole answer of the Hub|and why it is asked again")
+
+fault("a fetch begins in silence",
+      "apps/hftrain/commands/fetch.cpp", "context.err << \"asking \"", "if (order.json) context.err << \"asking \"",
+      tests=["runs: fetch: a server that says nothing is told and left"], says=r"what is waited for, at once")
