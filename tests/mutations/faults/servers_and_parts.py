@@ -32,3 +32,15 @@ fault("a cut connection is told as a refusal",
 fault("a fetch begins in silence",
       "apps/hftrain/commands/fetch.cpp", "context.err << \"asking \"", "if (order.json) context.err << \"asking \"",
       tests=["runs: fetch: a server that says nothing is told and left"], says=r"what is waited for, at once")
+
+fault("a folder of torch.distributed.checkpoint by itself is no model",
+      "apps/hftrain/commands/checkpoint.cpp", "else if (interchange::is_dcp_folder(request.folder))", "else if (request.folder.empty())",
+      tests=["runs: a run keeps: the parts of a model by themselves are exported"], says=r"ended with 4|neither model.safetensors")
+
+fault("names below model. stay there",
+      "lib/hftrain/interchange/fsdp_folder.cpp", "below ? saved.substr(kBelowModel.size()) : saved;", "below ? saved : saved;",
+      tests=["interchange: the folder of the model by itself is read under the same names, and one of an optimizer has none"], says=r"nullptr|weight")
+
+fault("the optimizer's state counts as weights",
+      "lib/hftrain/interchange/fsdp_folder.cpp", "    if (is_of_optimizer(saved)) continue;\n", "",
+      tests=["interchange: the folder of the model by itself is read under the same names, and one of an optimizer has none"], says=r"[Nn]o exception")
