@@ -44,3 +44,7 @@ fault("names below model. stay there",
 fault("the optimizer's state counts as weights",
       "lib/hftrain/interchange/fsdp_folder.cpp", "    if (is_of_optimizer(saved)) continue;\n", "",
       tests=["interchange: the folder of the model by itself is read under the same names, and one of an optimizer has none"], says=r"[Nn]o exception")
+
+fault("hftrain-libtorch sees the link alone",
+      "scripts/hftrain-libtorch", "  [[ -e $file ]] || file=$(ldd", "  [[ -e $file ]] || false && file=$(ldd",
+      tests=["runs: packages: the wheel that hftrain was built with is found"], says=r"status ends with 0|hftrain has no LibTorch")
