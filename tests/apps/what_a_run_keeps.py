@@ -387,6 +387,11 @@ def the_best_model_is_found_after_a_move_and_forgotten_when_gone(fixture, output
         with open(f"{folder}/checkpoint-2/model.safetensors", "r+b") as file:
             file.seek(-4, os.SEEK_END)
             file.write(b"\x01\x02\x03\x04")
+    def thin_out(folder):  # to save room
+        shutil.rmtree(f"{folder}/checkpoint-2/optimizer")
+        os.remove(f"{folder}/checkpoint-2/rng/rank-00000.safetensors")
+    thin, found = goes_on("-thin", thin_out, "warning: the best checkpoint is damaged, and the newest one stays", "optimizer/", "Loading best model from")
+    expect(found == f"{thin}/checkpoint-2" and same_weights(thin, found), "a model needs no state of the optimizer", found)
     damaged, found = goes_on("-damaged", damage, "warning: the best model is not loaded", "model.safetensors")
     expect(same_weights(damaged, f"{damaged}/checkpoint-6"), "the last model is written", found)
 

@@ -48,3 +48,11 @@ fault("the optimizer's state counts as weights",
 fault("hftrain-libtorch sees the link alone",
       "scripts/hftrain-libtorch", "  [[ -e $file ]] || file=$(ldd", "  [[ -e $file ]] || false && file=$(ldd",
       tests=["runs: packages: the wheel that hftrain was built with is found"], says=r"status ends with 0|hftrain has no LibTorch")
+
+fault("a best model is not loaded from a checkpoint that was thinned out",
+      "lib/hftrain/trainer/finishing.cpp", "own = problem_in(storage::verify_model(", "own = problem_in(storage::verify_checkpoint(",
+      tests=["runs: a run keeps: the best model is found after a move and forgotten when gone"], says=r"Loading best model from")
+
+fault("the state of the optimizer counts as the model",
+      "lib/hftrain/storage/manifest.cpp", "file.path.substr(0, slash) == \"model\";", "!file.path.empty();",
+      tests=["storage: a model verifies without the state that a run goes on from"], says=r"verify_model")
