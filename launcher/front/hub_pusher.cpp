@@ -170,9 +170,9 @@ void HubPusher::try_to_send(Order& order) {
   std::optional<hub::Api> api;
   try {
     hub::Access access = target_.access;
-    access.waits = [this](double seconds) {
-      say(LogLevel::kInfo, "the Hub takes no more requests for now: pushing goes on in " +
-                               std::to_string(std::lround(seconds)) + " s");
+    access.waits = [this](double seconds, const std::string& why) {
+      if (seconds < hub::kNoticedSeconds) return;
+      say(LogLevel::kInfo, why + ": pushing goes on in " + std::to_string(std::lround(seconds)) + " s");
     };
     api.emplace(std::move(access), &stop_);
     if (target_.repository.empty()) {

@@ -359,8 +359,25 @@ def what_the_python_client_pushed_is_fetched(fixture, folder):
         expect(not server.wrong, "nothing but the Hub's interface", server.wrong)
 
 
+def a_server_that_says_nothing_is_told_and_left(fixture, folder):
+    with Server() as server:
+        server.add("org/net", FILES)
+        environment = {**environment_of(fixture, folder, server), "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
+        server.fault = lambda method, path: server.closing.wait(300) and 0
+        silent = subprocess.run([HFTRAIN, "fetch", "org/net"], env=environment, text=True, capture_output=True, timeout=60)
+        expect(silent.returncode == 3, "it is left", silent.stderr)
+        expect(silent.stderr.startswith(f"asking {server.address} for org/net\n"), "what is waited for, at once", silent.stderr)
+        expect("no whole answer of the Hub (Timeout was reached): fetching goes on at once\n" in silent.stderr, "and why it is asked again", silent.stderr)
+        four_parts(silent.stderr, "the Hub cannot be reached", "Timeout was reached")
+        expect(len(server.calls) == 2, "it is asked twice", server.calls)
+    with Server(cut="half") as server:
+        server.add("org/net", FILES)
+        said = fetch(environment_of(fixture, folder, server), "org/net").stderr
+        expect("no whole answer of the Hub (" in said and "takes no more requests" not in said, "a cut is no refusal", said)
+
+
 SCENARIOS = [a_model_comes_whole_and_without_pickles, connections_are_cut_at_every_request, a_killed_fetch_is_gone_on_from,
              a_fetch_that_is_killed_at_any_request_is_gone_on_from, a_fetch_that_waits_for_another_says_so, tokens_open_what_is_gated_and_are_nowhere, what_cannot_be_is_told_in_four_parts, a_full_disk_is_told_and_gone_on_from,
-             tls_is_checked, the_python_client_and_a_run_find_what_was_fetched, what_the_python_client_pushed_is_fetched]
+             tls_is_checked, a_server_that_says_nothing_is_told_and_left, the_python_client_and_a_run_find_what_was_fetched, what_the_python_client_pushed_is_fetched]
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

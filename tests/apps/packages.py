@@ -271,8 +271,29 @@ def libtorch_is_fetched_whole_or_not_at_all(packages, folder):
         expect(f"{name}_version={version}" in SCRIPT.read_text(), f"{name} is the version of the build", version)
 
 
+def the_wheel_that_hftrain_was_built_with_is_found(packages, folder):
+    """As cmake --install leaves the tree: without a link, with the run paths of the build."""
+    tree = pathlib.Path(folder) / "tree"
+    for place in ("bin", "lib"):
+        (tree / place).mkdir(parents=True)
+    shutil.copy(SCRIPT, tree / "bin")
+
+    def status(code):
+        done = subprocess.run([tree / "bin/hftrain-libtorch", "status"], text=True, capture_output=True)
+        expect(done.returncode == code, f"status ends with {code}", done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    expect("hftrain has no LibTorch" in status(3), "without a program nothing is found", "")
+    shutil.copy(runs.BUILD / "bin/hftrain-worker", tree / "bin")
+    said = status(0)
+    expect(said == f"LibTorch 2.11.0: {packages.site.resolve() / 'torch'}\n", "the wheel", said)
+    (tree / "lib/torch").symlink_to("gone")
+    expect(status(0) == said, "a link that leads nowhere hides nothing", said)
+
+
 SCENARIOS = [the_debian_package_is_all_that_a_clean_root_needs, the_package_for_open_mpi_needs_the_other_one,
-             the_tarball_trains_where_it_is_unpacked, libtorch_is_fetched_whole_or_not_at_all]
+             the_tarball_trains_where_it_is_unpacked, libtorch_is_fetched_whole_or_not_at_all,
+             the_wheel_that_hftrain_was_built_with_is_found]
 
 if __name__ == "__main__":
     runs.run_scenarios(SCENARIOS, sys.argv[1:], Packages)

@@ -387,6 +387,11 @@ def the_best_model_is_found_after_a_move_and_forgotten_when_gone(fixture, output
         with open(f"{folder}/checkpoint-2/model.safetensors", "r+b") as file:
             file.seek(-4, os.SEEK_END)
             file.write(b"\x01\x02\x03\x04")
+    def thin_out(folder):  # to save room
+        shutil.rmtree(f"{folder}/checkpoint-2/optimizer")
+        os.remove(f"{folder}/checkpoint-2/rng/rank-00000.safetensors")
+    thin, found = goes_on("-thin", thin_out, "warning: the best checkpoint is damaged, and the newest one stays", "optimizer/", "Loading best model from")
+    expect(found == f"{thin}/checkpoint-2" and same_weights(thin, found), "a model needs no state of the optimizer", found)
     damaged, found = goes_on("-damaged", damage, "warning: the best model is not loaded", "model.safetensors")
     expect(same_weights(damaged, f"{damaged}/checkpoint-6"), "the last model is written", found)
 
@@ -448,10 +453,35 @@ def a_generation_config_stays_as_it_was(fixture, output):
     expect(changed == {**json.loads(text), "eos_token_id": [own["eos_token_id"], 77, 78]}, "the rest stays", changed)
 
 
+def the_parts_of_a_model_by_themselves_are_exported(fixture, output):
+    golden = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "interchange", "fsdp")
+    model, parts = output + "-model", output + "-parts"
+    os.mkdir(model)
+    with open(os.path.join(model, "config.json"), "w") as file:
+        file.write('{"model_type": "gpt2"}')
+    shutil.copytree(os.path.join(golden, "pytorch_model_fsdp_0"), parts)
+    said = fixture.call("checkpoint", "export", parts, output, expect=4).stderr
+    in_order(said, "it has no config.json", "--model_name_or_path MODEL")
+    fixture.call("checkpoint", "export", parts, output, "--model_name_or_path", model)
+    with open(os.path.join(output, "model.safetensors"), "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        begin, end = header["weight"]["data_offsets"]
+        file.seek(begin, os.SEEK_CUR)
+        numbers = list(struct.unpack(f"<{(end - begin) // 4}f", file.read(end - begin)))
+    expect({*header} - {"__metadata__"} == {"weight", "bias"}, "the names below model.", header)
+    expected = read_json(golden, "expected.json")["weight"]
+    expect(numbers == [struct.unpack("<f", struct.pack("<f", number))[0] for row in expected for number in row], "the numbers of both ranks", numbers)
+    path = os.path.join(parts, "__1_0.distcp")
+    with open(path, "r+b") as file:
+        file.truncate(os.path.getsize(path) - 1)
+    said = fixture.call("checkpoint", "export", parts, output + "-cut", "--model_name_or_path", model, expect=4).stderr
+    expect("__1_0.distcp" in said and not os.path.exists(output + "-cut"), "a part that was cut is named", said)
+
+
 SCENARIOS = [results_and_readme_say_what_was_logged, trackers_get_every_record, trackers_that_fail_or_hang_cost_a_warning_each, only_the_model_is_saved_when_so_asked,
            without_an_interval_the_last_update_alone_is_saved, a_checkpoint_that_the_limit_removes_is_named, a_best_model_that_is_found_behind_its_save_is_kept, a_best_model_of_the_folder_before_is_named_where_it_lies, recomputed_activations_give_the_same_losses_in_less_memory, tokens_and_memory_are_counted_when_asked,
            the_best_model_is_found_after_a_move_and_forgotten_when_gone, a_generation_config_stays_as_it_was,
-           the_best_model_of_another_trainer_is_loaded]
+           the_best_model_of_another_trainer_is_loaded, the_parts_of_a_model_by_themselves_are_exported]
 
 
 def main():

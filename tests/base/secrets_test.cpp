@@ -48,4 +48,10 @@ TEST_CASE("a secret is shown as its name, and a password in a URL not at all") {
         std::map<std::string, std::string>{{"A", "1"}, {"A_KEY", "<A_KEY>"}});
 }
 
+TEST_CASE("a secret that somebody repeats is not repeated") {
+  CHECK(without_secret("Bearer abc, abcabc", "abc", "token") == "Bearer <TOKEN>, <TOKEN><TOKEN>");
+  CHECK(without_secret("E TOKEN", "TOKEN", "token") == "E <TOKEN>");  // which stands in its own placeholder
+  CHECK(without_secret("as it is", "", "token") == "as it is");
+}
+
 }  // namespace hftrain

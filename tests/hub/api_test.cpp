@@ -137,13 +137,49 @@ TEST_CASE("the Hub is asked again when it says that it wants to be", "[hub]") {
   access.longest_wait = 60;
   std::vector<double> told;
   std::atomic<bool> stop = false;
-  access.waits = [&](double seconds) {
+  access.waits = [&](double seconds, const std::string& why) {
+    CHECK(why == "the Hub takes no more requests for now");
     told.push_back(seconds);
     stop = true;  // or it would wait so long
   };
   Api api(access, &stop);
   CHECK(api.ask("/api/whoami-v2").status == 429);
   CHECK(told == std::vector<double>{60});
+}
+
+TEST_CASE("before each pause its reason is told, which is a refusal only where it was one", "[hub]") {
+  int requests = 0;
+  StandInServer server([&](int connection, const std::string&) {
+    ++requests;
+    if (requests == 1) StandInServer::write(connection, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf");
+    if (requests == 2) StandInServer::say(connection, 503, R"({"error": "not hf_secret today"})");
+    if (requests == 3) StandInServer::say(connection, 200, "{}");
+  });
+  Access access = impatient(server);
+  std::string told;
+  access.waits = [&](double, const std::string& why) { told += why + '\n'; };
+  Api api(access);
+  CHECK(api.ask("/api/whoami-v2").status == 200);
+  CHECK_THAT(told, Catch::StartsWith("no whole answer of the Hub ("));
+  CHECK_THAT(told, Catch::EndsWith(")\nthe Hub answers HTTP 503: not <TOKEN> today\n"));
+}
+
+TEST_CASE("a call of which nothing comes is cut before one that is slow", "[hub]") {
+  const bool slow = GENERATE(true, false);
+  StandInServer server([&](int connection, const std::string&) {
+    if (!slow) return StandInServer::say_nothing(connection);
+    StandInServer::write(connection, "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n");
+    for (int i = 0; i < 20; ++i) {
+      StandInServer::write(connection, "1");
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  });
+  Access access = impatient(server);
+  access.call_seconds = 600;
+  access.quiet_seconds = 1;
+  Api api(access);
+  CHECK(api.ask("/api/whoami-v2").status == (slow ? 200 : 0));
+  CHECK(server.requests() == (slow ? 1 : 2));
 }
 
 TEST_CASE("a token that a server repeats is not repeated", "[hub]") {

@@ -10,6 +10,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/interchange/fsdp_folder.h"
 #include "hftrain/interchange/torch_writer.h"
 #include "pickled_values.h"
 #include "support/catch.h"
@@ -126,6 +127,15 @@ TEST_CASE("a sound folder of pieces is read") {
   std::vector<float> column(4);
   storage::read_box(tensor, {{0, 1}, {4, 1}}, std::span(reinterpret_cast<char*>(column.data()), 16), "here");
   CHECK(column == std::vector<float>{2, 5, 8, 11});
+}
+
+TEST_CASE("a folder of pieces that is no model's of FSDP is a model under its own names") {
+  const Shards shards;
+  REQUIRE(shards.why_not(shards.given()).empty());
+  const storage::StoredWeights model = open_dcp_model(shards.path());
+  REQUIRE(model.entries().size() == 1);
+  CHECK(model.entries().front().name == "w");
+  CHECK(model.files_of("w") == std::vector<std::string>{"__0_0.distcp"});
 }
 
 TEST_CASE("places that are not in a file are refused") {

@@ -75,6 +75,23 @@ TEST_CASE("weights of two ranks are read under their names, any box of them") {
         std::vector<double>(all.begin() + 6, all.begin() + 12));
 }
 
+TEST_CASE(
+    "the folder of the model by itself is read under the same names, and one of an optimizer has none") {
+  const std::string folder = golden_parts() + '/' + kFsdpModel;
+  const storage::StoredWeights weights = open_dcp_model(folder, Checksums::kCompared);
+  REQUIRE(weights.find("weight") != nullptr);
+  CHECK(weights.entries().size() == 2);
+  CHECK(weights.files_of("weight") == std::vector<std::string>{"__0_0.distcp", "__1_0.distcp"});
+  std::vector<float> row(3), same(3);
+  const auto bytes_of = [](std::vector<float>& numbers) {
+    return std::span(reinterpret_cast<char*>(numbers.data()), 12);
+  };
+  weights.read("weight", {{4, 0}, {1, 3}}, bytes_of(row));
+  open_fsdp_model(golden_parts()).read("weight", {{4, 0}, {1, 3}}, bytes_of(same));
+  CHECK(row == same);
+  CHECK_THROWS_AS(open_dcp_model(golden_parts() + '/' + kFsdpOptimizer), Error);
+}
+
 TEST_CASE("an optimizer's state of two ranks is read by the names of parameters") {
   const Json expected = read_json_file(golden_parts() + "/expected.json");
   const OptimizerStates states = open_fsdp_optimizer(golden_parts(), Checksums::kCompared);

@@ -13,6 +13,7 @@
 #include "hftrain/http/client.h"
 #include "hftrain/reporting/mlflow_folder.h"
 #include "hftrain/reporting/mlflow_server.h"
+#include "hub/stand_in_server.h"
 #include "support/catch.h"
 #include "support/python.h"
 #include "support/refusal.h"
@@ -69,6 +70,46 @@ TEST_CASE("a server that does not answer is told of while the run goes on, and o
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings.front(), Catch::Contains("takes nothing so far: "));
   CHECK_THAT(warnings.front(), !Catch::Contains("mine"));
+}
+
+TEST_CASE("credentials that a server of MLflow repeats are not repeated", "[reporting]") {
+  testing::StandInServer repeating([](int connection, const std::string& request) {
+    const size_t begin = request.find("Authorization: ");
+    const std::string sent = request.substr(begin, request.find('\r', begin) - begin);
+    const std::string filling(250, '.');  // what is shown of an answer ends in the middle of it
+    testing::StandInServer::say(connection, 401,
+                                R"({"message": ")" + filling + sent + R"(, or pa:ss of me, or p%40ss"})");
+  });
+  const std::string host = repeating.address().substr(repeating.address().find("://"));
+  Environment environment;
+  const bool by_token = GENERATE(true, false);
+  environment.set("MLFLOW_TRACKING_URI", by_token ? "http" + host : "http://other:p%40ss@" + host.substr(3));
+  if (by_token) environment.set("MLFLOW_TRACKING_TOKEN", std::string(60, 't'));
+  environment.set("MLFLOW_TRACKING_USERNAME", by_token ? "" : "me");
+  environment.set("MLFLOW_TRACKING_PASSWORD", by_token ? "" : "pa:ss");
+  MlflowServer server(environment, {[](const std::string&) {}, [](double) { return false; }});
+  try {
+    server.begin({});
+    FAIL("it was taken");
+  } catch (const Error& error) {
+    CHECK_THAT(error.render(), Catch::Contains("HTTP 401: "));
+    CHECK_THAT(error.render(),
+               Catch::Contains(by_token ? "Bearer <MLFLOW_TRACKING_TOKEN>" : "Basic <CREDENTIALS>"));
+    for (const char* secret : {"tttt", "bWU6", "b3RoZXI6"})
+      CHECK_THAT(error.render(), !Catch::Contains(secret));
+  }
+}
+
+TEST_CASE("what a server repeats of a password is not shown", "[reporting]") {
+  const http::Credentials url = http::credentials_in("https://me:p%40:ss@host:5000/a@b");
+  CHECK(url.user == "me");
+  CHECK(url.password == "p@:ss");
+  for (const char* plain : {"https://host/a@b:c", "host", "://", "https://@host"})
+    CHECK(http::credentials_in(plain).empty());
+  CHECK(http::credentials_in("https://me@host").user == "me");
+  CHECK(http::without_password("me, p@:ss, p%40%3Ass, Basic bWU6cEA6c3M=", url) ==
+        "me, <PASSWORD>, <PASSWORD>, Basic <CREDENTIALS>");
+  CHECK(http::without_password("as it is", {}) == "as it is");
 }
 
 TEST_CASE("an address that no time mends is the tracker's end at once", "[reporting]") {

@@ -164,6 +164,18 @@ TEST_CASE("one flipped bit in any file of a checkpoint is found and named", "[st
   CHECK(verify_checkpoint(checkpoint).ok);
 }
 
+TEST_CASE("a model verifies without the state that a run goes on from", "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = committed(folder);
+  std::filesystem::remove_all(checkpoint + "/optimizer");
+  CHECK_FALSE(verify_checkpoint(checkpoint).ok);
+  CHECK(verify_model(checkpoint).ok);
+  write_text(checkpoint + "/config.json", "{\"a\": 2}");
+  CHECK(verify_model(checkpoint).file == "config.json");
+  std::filesystem::remove(checkpoint + "/manifest.json");
+  CHECK(verify_model(checkpoint).file == "manifest.json");
+}
+
 TEST_CASE("missing, short and unreadable files are told apart", "[storage]") {
   const TemporaryDirectory folder;
   const std::string checkpoint = committed(folder);

@@ -12,6 +12,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/named_path.h"
 #include "hftrain/base/text.h"
+#include "hftrain/interchange/fsdp_folder.h"
 #include "hftrain/interchange/others_summary.h"
 #include "hftrain/interchange/trainer_folder.h"
 #include "hftrain/storage/checkpoint_folder.h"
@@ -146,6 +147,8 @@ ExitCode export_folder(const CheckpointRequest& request, std::ostream& out) {
   front::refuse_adapter_in_parts(request.folder);
   if (interchange::is_in_parts(request.folder) && !storage::holds_adapter_alone(request.folder))
     parts.emplace(interchange::open_saved_weights(request.folder));
+  else if (interchange::is_dcp_folder(request.folder))
+    parts.emplace(interchange::open_dcp_model(request.folder, interchange::Checksums::kCompared));
   const front::StopFlag stop;
   const storage::ExportResult result =
       storage::export_model(files, request.folder, request.out,

@@ -10,6 +10,7 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
 #include "hftrain/hub/fetch.h"
 #include "hftrain/plan/hub_cache.h"
@@ -104,11 +105,15 @@ ExitCode run_fetch(const CommandContext& context) {
   request.folder = plan::repository_folder(request.cache, order.name,
                                            order.dataset ? plan::HubKind::kDataset : plan::HubKind::kModel);
   hub::Access access = hub::read_access(context.environment, std::nullopt);
-  access.waits = [&context](double seconds) {
-    context.err << "the Hub takes no more requests for now: fetching goes on in " << std::lround(seconds)
-                << " s" << std::endl;
+  access.quiet_seconds = access.stall_seconds;
+  access.waits = [&context](double seconds, const std::string& why) {
+    context.err << why << ": fetching goes on "
+                << (seconds < 1 ? "at once" : "in " + std::to_string(std::lround(seconds)) + " s")
+                << std::endl;
   };
   hub::Api api(std::move(access));
+  context.err << "asking " << masked("HF_ENDPOINT", api.endpoint()) << " for " << request.repository.shown()
+              << std::endl;
   ShownFetch shown(context.err);
   const hub::Progress progress = {
       .has = [&shown](const hub::RemoteFile& file, uint64_t bytes) { shown.has(file, bytes); },

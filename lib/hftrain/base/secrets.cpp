@@ -101,4 +101,12 @@ std::map<std::string, std::string> masked(const std::map<std::string, std::strin
   return shown;
 }
 
+std::string without_secret(std::string text, const std::string& secret, std::string_view name) {
+  if (secret.empty()) return text;
+  const std::string shown = placeholder(name);  // which may hold the secret, if it is a short one
+  for (size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at + shown.size()))
+    text.replace(at, secret.size(), shown);
+  return text;
+}
+
 }  // namespace hftrain

@@ -22,4 +22,7 @@ std::string placeholder(std::string_view name);
 std::string masked(std::string_view variable, const std::string& value);
 std::map<std::string, std::string> masked(const std::map<std::string, std::string>& variables);
 
+// What somebody says who was sent a secret and may repeat it: placeholder(name) in its places. An empty secret is none.
+std::string without_secret(std::string text, const std::string& secret, std::string_view name);
+
 }  // namespace hftrain

@@ -89,6 +89,7 @@ struct Client::Curl {
   Curl& operator=(const Curl&) = delete;
   ~Curl() { cleanup(handle); }
   void set_options(const Options& options);
+  void set_quiet(double seconds);
   void set_request(const Request& request, Exchange& exchange);
   void set_watch(Watched& watched);
 };
@@ -112,16 +113,22 @@ Client::Curl::Curl() {
   if (handle == nullptr) throw unusable("it does not start");
 }
 
+void Client::Curl::set_quiet(double seconds) {
+  if (seconds <= 0) return;
+  set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(handle, CURLOPT_LOW_SPEED_TIME, std::max(1L, static_cast<long>(seconds)));
+  set(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(seconds * 1000));
+}
+
 void Client::Curl::set_options(const Options& options) {
   const long milliseconds = static_cast<long>(options.seconds * 1000);
   set(handle, CURLOPT_NOSIGNAL, 1L);
   if (options.only_stalls) {
-    set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    set(handle, CURLOPT_LOW_SPEED_TIME, std::max(1L, milliseconds / 1000));
-    set(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds);
+    set_quiet(options.seconds);
   } else {
     set(handle, CURLOPT_TIMEOUT_MS, milliseconds);
     set(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds / 3);
+    set_quiet(options.quiet_seconds);
   }
   if (set(handle, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK)  // before 7.85 it has numbers alone
     set(handle, CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));

@@ -20,7 +20,7 @@ struct Answer {
       body;  // at most kLargestAnswer bytes; of one that is not 2xx the beginning, which has its message
   std::string failure;     // why there was none
   bool permanent = false;  // and will be none: the address or a certificate has to be another one
-  bool silent = false;     // nothing came, or moved, as long as Options::seconds
+  bool silent = false;     // nothing came, or moved, as long as Options says
   std::map<std::string, std::string> headers = {};  // names in lower case
 };
 
@@ -48,6 +48,8 @@ struct Options {
   // Count only seconds in which nothing moves: for requests as long as a file is large. What is answered, if it is no file,
   // comes within `seconds` nevertheless.
   bool only_stalls = false;
+  double quiet_seconds =
+      0;  // in which nothing moves, or no connection comes, end it before that; 0: `seconds` alone
   std::string user = {}, password = {};     // of HTTP's basic authentication; both empty: none
   std::string authorities = {};             // file of certificates to trust; empty: the system's
   bool verify = true;                       // the server's certificate

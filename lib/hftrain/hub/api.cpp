@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMostRedirects = 5;
 constexpr size_t kMostPages = 1000;  // of a thousand files, as the Hub makes them
-constexpr double kFirstPause = 0.25, kLongestPause = 8, kNoticed = 5;
+constexpr double kFirstPause = 0.25, kLongestPause = 8;
 constexpr int kMostSilences = 2;
 constexpr size_t kShownOfAnAnswer = 300, kLargestCall = size_t{64} << 10;
 
@@ -28,8 +28,9 @@ http::Options options_of(const Access& access, const std::atomic<bool>* stop, do
         .where("HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE")
         .why("the environment says that there is no network")
         .hint("unset it, or use what is in the local cache");
-  return {.seconds = stall_seconds > 0 ? stall_seconds : access.call_seconds,
+  return {.seconds = stall_seconds > 0 ? stall_seconds : std::max(access.call_seconds, access.quiet_seconds),
           .only_stalls = stall_seconds > 0,
+          .quiet_seconds = access.quiet_seconds,
           .authorities = access.authorities,
           .stop = stop};
 }
@@ -107,12 +108,7 @@ void Api::check_address(const std::string& url) const {
 }
 
 std::string Api::without_token(std::string text) const {
-  if (access_.token.empty()) return text;
-  const std::string shown = placeholder("token");  // which may hold the token, if it is a short one
-  for (size_t at = text.find(access_.token); at != std::string::npos;
-       at = text.find(access_.token, at + shown.size()))
-    text.replace(at, access_.token.size(), shown);
-  return text;
+  return without_secret(std::move(text), access_.token, "token");
 }
 
 http::Answer Api::once(const std::string& target, http::Request request) {
@@ -139,10 +135,16 @@ http::Answer Api::once(const std::string& target, http::Request request) {
   }
 }
 
+std::string Api::reason_of_pause(const http::Answer& answer) const {
+  if (answer.status == 429) return "the Hub takes no more requests for now";
+  const std::string reason = reason_of(answer);
+  return answer.status == 0 ? "no whole answer of the Hub (" + reason + ')' : "the Hub answers " + reason;
+}
+
 bool Api::pause_before_retry(int attempt, const http::Answer& answer) const {
   double seconds = std::min(kLongestPause, kFirstPause * static_cast<double>(1 << std::min(attempt, 10)));
   if (const double asked = asked_seconds(answer); asked > 0) seconds = std::min(asked, access_.longest_wait);
-  if (seconds >= kNoticed && access_.waits) access_.waits(seconds);
+  if (access_.waits && !stopped()) access_.waits(seconds, reason_of_pause(answer));
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (std::chrono::steady_clock::now() < end && !stopped())
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -52,6 +52,7 @@ class Api {
   bool pause_before_retry(int attempt, const http::Answer& answer) const;
 
  private:
+  std::string reason_of_pause(const http::Answer& answer) const;
   bool is_of_endpoint(const std::string& url) const;
   void check_address(const std::string& url) const;
 

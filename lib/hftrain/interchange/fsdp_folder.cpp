@@ -16,6 +16,8 @@
 namespace hftrain::interchange {
 namespace {
 
+constexpr std::string_view kBelowModel = "model.";
+
 Error not_of_fsdp(const std::string& path, const std::string& why) {
   return Error(ExitCode::kData, "not what accelerate leaves of FSDP")
       .where(path)
@@ -32,7 +34,7 @@ storage::StoredWeights open_model_folder(const std::string& checkpoint, Checksum
   const auto folder = std::make_shared<const DcpFolder>(checkpoint + '/' + kFsdpModel, checksums);
   storage::FoundWeights found{checkpoint, {}, {}, folder};
   for (const auto& [saved, tensor] : folder->tensors()) {
-    const std::string name = without("model.", saved, folder->path());
+    const std::string name = without(kBelowModel, saved, folder->path());
     storage::SlicedTensor& own = found.tensors.emplace(name, tensor).first->second;
     own.name = name;
     std::vector<std::string>& files = found.files[name];
@@ -41,6 +43,10 @@ storage::StoredWeights open_model_folder(const std::string& checkpoint, Checksum
   }
   if (found.tensors.empty()) throw not_of_fsdp(folder->path(), "it holds no tensor");
   return storage::StoredWeights(std::move(found));
+}
+
+bool is_of_optimizer(const std::string& saved) {
+  return saved.starts_with("optim");
 }
 
 OptimizerStates open_optimizer_folder(const std::string& checkpoint, Checksums checksums) {
@@ -131,6 +137,24 @@ bool is_fsdp_adapter(const std::string& checkpoint) {
   return std::ranges::any_of(held.entries(), [](const storage::TensorEntry& entry) {
     return entry.name.ends_with(".lora_A.weight");
   });
+}
+
+storage::StoredWeights open_dcp_model(const std::string& place, Checksums checksums) {
+  const auto folder = std::make_shared<const DcpFolder>(place, checksums);
+  const auto is_below = [](const auto& tensor) {
+    return is_of_optimizer(tensor.first) || tensor.first.starts_with(kBelowModel);
+  };
+  const bool below = std::ranges::all_of(folder->tensors(), is_below);
+  storage::FoundWeights found{place, {}, {}, folder};
+  for (const auto& [saved, tensor] : folder->tensors()) {
+    if (is_of_optimizer(saved)) continue;
+    const std::string name = below ? saved.substr(kBelowModel.size()) : saved;
+    found.tensors.emplace(name, tensor).first->second.name = name;
+    const std::set<std::string>& files = folder->files().at(saved);
+    found.files[name].assign(files.begin(), files.end());
+  }
+  if (found.tensors.empty()) throw not_of_fsdp(place, "it holds no tensor of a model");
+  return storage::StoredWeights(std::move(found));
 }
 
 storage::StoredWeights open_fsdp_model(const std::string& checkpoint, Checksums checksums) {

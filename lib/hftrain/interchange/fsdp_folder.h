@@ -23,6 +23,10 @@ bool has_fsdp_optimizer(const std::string& checkpoint);
 // Whether the model that it has is an adapter, under the names of peft's files; beside parts there is no adapter_config.json. Error(kData).
 bool is_fsdp_adapter(const std::string& checkpoint);
 
+// The model in a folder of torch.distributed.checkpoint by itself, where it stands below "model." or by the names that it has;
+// without what begins with "optim". What `accelerate merge-weights` takes. Error(kData).
+storage::StoredWeights open_dcp_model(const std::string& folder, Checksums checksums = Checksums::kLeft);
+
 // Under transformers' names. Error(kData).
 storage::StoredWeights open_fsdp_model(const std::string& checkpoint, Checksums checksums = Checksums::kLeft);
 OptimizerStates open_fsdp_optimizer(const std::string& checkpoint, Checksums checksums = Checksums::kLeft);

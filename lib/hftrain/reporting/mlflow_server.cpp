@@ -30,13 +30,10 @@ bool may_pass(const http::Answer& answer) {
 }
 
 // What the server says of a refusal, which MLflow puts into an object.
-std::string reason_in(const http::Answer& answer) {
-  if (answer.status == 0) return answer.failure;
+std::string words_in(const http::Answer& answer) {
   const std::optional<Json> body = try_parse_json(answer.body);
   const bool told = body && body->is_object() && body->contains("message") && body->at("message").is_string();
-  const std::string text = told ? body->at("message").get<std::string>() : answer.body;
-  return "HTTP " + std::to_string(answer.status) +
-         (text.empty() ? "" : ": " + text.substr(0, kShownOfAnAnswer));
+  return told ? body->at("message").get<std::string>() : answer.body;
 }
 
 // Protocol buffers write what is no number of JSON as a text.
@@ -67,10 +64,20 @@ MlflowServer::MlflowServer(const Environment& environment, SinkHost host)
     : host_(std::move(host)),
       address_(without_slash(environment.get_or("MLFLOW_TRACKING_URI", ""))),
       shown_(masked("MLFLOW_TRACKING_URI", address_)),
+      token_(environment.get_or("MLFLOW_TRACKING_TOKEN", "")),
       client_(options_of(environment)),
       headers_({"Content-Type: application/json"}) {
-  const std::string token = environment.get_or("MLFLOW_TRACKING_TOKEN", "");
-  if (!token.empty()) headers_.push_back("Authorization: Bearer " + token);
+  if (!token_.empty()) headers_.push_back("Authorization: Bearer " + token_);
+  const http::Options options = options_of(environment);
+  credentials_ = {{options.user, options.password}, http::credentials_in(address_)};
+}
+
+std::string MlflowServer::reason_in(const http::Answer& answer) const {
+  if (answer.status == 0) return answer.failure;
+  std::string text = without_secret(words_in(answer), token_, "MLFLOW_TRACKING_TOKEN");
+  for (const http::Credentials& each : credentials_) text = http::without_password(std::move(text), each);
+  return "HTTP " + std::to_string(answer.status) +
+         (text.empty() ? "" : ": " + text.substr(0, kShownOfAnAnswer));
 }
 
 http::Answer MlflowServer::send_until_taken(const http::Request& request) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "hftrain/http/client.h"
+#include "hftrain/http/credentials.h"
 #include "hftrain/reporting/mlflow_store.h"
 
 namespace hftrain::reporting {
@@ -23,11 +24,14 @@ class MlflowServer final : public MlflowStore {
   Json ask(const std::string& call, const std::string& query);
   Json post(const std::string& call, const Json& message);
   Json exchange(const std::string& call, const http::Request& request);
+  std::string reason_in(const http::Answer& answer) const;
   http::Answer send_until_taken(const http::Request& request);
   std::string experiment_id(const std::string& name);
 
   SinkHost host_;
-  std::string address_, shown_;  // of the server; as it may be shown
+  std::string address_, shown_;                 // of the server; as it may be shown
+  std::string token_;                           // in no message, also where the server repeats it
+  std::vector<http::Credentials> credentials_;  // nor are their passwords
   http::Client client_;
   std::vector<std::string> headers_;
   std::string run_id_;

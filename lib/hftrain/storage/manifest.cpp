@@ -196,7 +196,17 @@ Verification verify_files(const std::string& folder, const std::vector<FileRecor
   return result;
 }
 
-Verification verify_checkpoint(const std::string& checkpoint, int threads, const ByteProgress& progress) {
+namespace {
+
+bool holds_model(const FileRecord& file) {
+  const size_t slash = file.path.find('/');
+  if (slash != std::string::npos) return file.path.substr(0, slash) == "model";  // of ranks' parts
+  return file.path.ends_with(".safetensors") || file.path.ends_with(".safetensors.index.json") ||
+         file.path == "adapter_config.json" || file.path == "config.json";
+}
+
+Verification verify_those(const std::string& checkpoint, bool (*counts)(const FileRecord&), int threads,
+                          const ByteProgress& progress) {
   Verification result;
   if (!path_exists(checkpoint + '/' + kManifestName)) {
     result.file = kManifestName;
@@ -212,9 +222,21 @@ Verification verify_checkpoint(const std::string& checkpoint, int threads, const
     result.reason = "cannot be used: " + first.what + ": " + first.why;
     return result;
   }
+  std::erase_if(manifest.files, [counts](const FileRecord& file) { return !counts(file); });
   result = verify_files(checkpoint, manifest.files, threads, progress);
   result.step = manifest.step;
   return result;
+}
+
+}  // namespace
+
+Verification verify_checkpoint(const std::string& checkpoint, int threads, const ByteProgress& progress) {
+  return verify_those(
+      checkpoint, [](const FileRecord&) { return true; }, threads, progress);
+}
+
+Verification verify_model(const std::string& checkpoint, int threads, const ByteProgress& progress) {
+  return verify_those(checkpoint, holds_model, threads, progress);
 }
 
 }  // namespace hftrain::storage

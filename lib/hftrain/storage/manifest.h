@@ -51,5 +51,8 @@ Verification verify_files(const std::string& folder, const std::vector<FileRecor
 // bad checkpoint: that is an expected outcome.
 Verification verify_checkpoint(const std::string& checkpoint, int threads = 4,
                                const ByteProgress& progress = {});
+// The same of the files that hold its model alone: weights, their index, an adapter with its settings. The state that a run goes on
+// from may be missing.
+Verification verify_model(const std::string& checkpoint, int threads = 4, const ByteProgress& progress = {});
 
 }  // namespace hftrain::storage

@@ -41,6 +41,17 @@ std::string weights_problem(const std::string& folder, bool adapter, const check
   return said.where + ": " + said.what + (said.why.empty() ? "" : ", " + said.why);
 }
 
+std::string problem_in(const storage::Verification& verified) {
+  return verified.ok ? "" : (verified.file.empty() ? "it" : verified.file) + ' ' + verified.reason;
+}
+
+std::string first_of(const std::vector<std::string>& problems) {
+  for (const std::string& problem : problems) {
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
 Json with_suffix(const Json& metrics, const std::string& suffix) {
   Json renamed = Json::object();
   for (const auto& [key, value] : metrics.items()) renamed[key + suffix] = value;
@@ -67,8 +78,8 @@ void Trainer::find_best_model() {
 }
 
 // Found out before anything is loaded: half a best model over the last one would be neither.
-std::string Trainer::best_model_problem() {
-  std::string own;
+Trainer::BestProblems Trainer::best_problems() {
+  std::string own, rest;
   if (!path_exists(state_.best_checkpoint)) {
     own = "rank " + std::to_string(communicator_.rank()) + " does not see " + state_.best_checkpoint +
           (nodes_.several() ? ""
@@ -76,34 +87,38 @@ std::string Trainer::best_model_problem() {
   } else if (keeps_folder() && interchange::is_of_trainer(state_.best_checkpoint)) {
     own = weights_problem(state_.best_checkpoint, plan_.model.adapter.has_value(), *loader_);
   } else if (keeps_folder()) {
-    const storage::Verification verified = storage::verify_checkpoint(
-        state_.best_checkpoint, kVerifyingThreads, [this](uint64_t bytes) { events_.moved(bytes); });
-    if (!verified.ok) own = (verified.file.empty() ? "it" : verified.file) + ' ' + verified.reason;
+    const auto moved = [this](uint64_t bytes) { events_.moved(bytes); };
+    rest = problem_in(storage::verify_checkpoint(state_.best_checkpoint, kVerifyingThreads, moved));
+    // Somebody may have removed the optimizer's state to save room: the model needs none of it.
+    if (!rest.empty())
+      own = problem_in(storage::verify_model(state_.best_checkpoint, kVerifyingThreads, moved));
   }
-  for (const std::string& problem : communicator_.all_gather_text(own)) {
-    if (!problem.empty()) return problem;
-  }
-  return "";
+  return {first_of(communicator_.all_gather_text(own)), first_of(communicator_.all_gather_text(rest))};
 }
 
 bool Trainer::load_best_model() {
   const bool loads = plan_.evaluation.load_best_at_end;
   if (state_.best_checkpoint.empty() || (!loads && plan_.saving.total_limit != 1)) return false;
   const PhaseClock::Span span = clock_.span("load");
-  if (const std::string problem = best_model_problem(); !problem.empty()) {
-    const char* consequence = loads ? "the best model is not loaded, and that of the last update is written: "
-                                    : "the best checkpoint is damaged, and the newest one stays beside it: ";
+  const BestProblems problems = best_problems();
+  const auto warn = [&](const char* consequence, const std::string& problem) {
     if (speaks()) events_.message(LogLevel::kWarning, consequence + state_.best_checkpoint + ": " + problem);
-    return false;
+  };
+  const bool loadable = problems.model.empty(), whole = loadable && problems.rest.empty();
+  if (loads && !loadable) {
+    warn("the best model is not loaded, and that of the last update is written: ", problems.model);
+  } else if (!whole) {
+    warn("the best checkpoint is damaged, and the newest one stays beside it: ",
+         loadable ? problems.rest : problems.model);
   }
-  if (!loads) return true;
+  if (!loads || !loadable) return whole;
   if (speaks()) {
     events_.message(LogLevel::kInfo, "Loading best model from " + state_.best_checkpoint + " (score: " +
                                          reporting::python_repr(state_.best_metric.value_or(NAN)) + ").");
   }
   loader_->load_saved(state_.best_checkpoint);
   strategy_->parameters_changed();
-  return true;
+  return whole;
 }
 
 void Trainer::finish_training() {

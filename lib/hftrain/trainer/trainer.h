@@ -165,10 +165,14 @@ class Trainer {
   reporting::LogHistory logged_before() const;
   void finish_training();
   void find_best_model();
-  // False when there is no best checkpoint, it is not sound, or nothing hangs on it. Collective.
+  // False when there is no best checkpoint, it is not sound, also of one whose model is, or nothing hangs on it. Collective.
   bool load_best_model();
-  // Why the best model cannot be loaded; empty: it can. Collective.
-  std::string best_model_problem();
+  // What is wrong with the best checkpoint; empty: nothing. Collective.
+  struct BestProblems {
+    std::string model;  // why it cannot be loaded
+    std::string rest;   // why no run can go on from it
+  };
+  BestProblems best_problems();
   // `writes`: what it says of the samples is to be written.
   EvaluationRequest evaluation_request(EvaluatedSet set, bool writes);
   // Metrics are null when a stop came in between.
