@@ -138,6 +138,7 @@ void TrialRunner::start(int number) {
                   .slot = slot,
                   .child = nullptr,
                   .log = open_log(trial(number).folder + ".log"),
+                  .judged = search::judged_before(values_of(number, true).size()),
                   .old_plan = time_of(plan_of(number)),
                   .ranks_known = ranks_vary_};
   running.child = std::make_unique<launcher::ChildProcess>(child);
@@ -255,8 +256,9 @@ void TrialRunner::prune() {
     metrics.push_back(values_of(each.number, each.state == search::TrialState::kRunning));
   for (Running& each : running_) {
     const auto own = static_cast<size_t>(each.number);
-    if (each.pruned || metrics[own].empty()) continue;
-    each.pruned = search::is_behind(metrics, own, study_.specification().greater_is_better);
+    if (each.pruned) continue;
+    each.pruned = search::is_behind(metrics, own, each.judged, study_.specification().greater_is_better);
+    each.judged = metrics[own].size();
     if (each.pruned) each.child->send(SIGTERM);
   }
 }

@@ -42,6 +42,7 @@ class TrialRunner {
     std::unique_ptr<launcher::ChildProcess> child;
     FileDescriptor log;  // trial-N.log
     bool pruned = false;
+    size_t judged = 0;  // as many evaluations were there when asha last looked
     // When its plan.json of an earlier start was written. Unset without one.
     std::optional<std::filesystem::file_time_type> old_plan;
     bool ranks_known = false;
