@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "hftrain/base/exit_code.h"
 #include "launcher/front/command_context.h"
@@ -25,7 +26,9 @@ struct Command {
   RunFlags run_flags = RunFlags::kNone;
 };
 
-// Every command, in the order of `hftrain --help`; "train" is also what runs when no command is named.
+// Every command that people type, in the order of `hftrain --help`; "train" is also what runs when no command is named.
 std::span<const Command> commands();
+// By its name; what programs alone call, too. Null: there is none.
+const Command* find_command(const std::string& name);
 
 }  // namespace hftrain::app

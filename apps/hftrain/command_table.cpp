@@ -42,14 +42,22 @@ constexpr Command kCommands[] = {
     {"completion", "print a completion script for bash, zsh or fish", run_completion},
     {"tokenizer", "train a tokenizer, encode and decode with one", run_tokenizer},
     {"sample-data", "write seeded example data with a known loss floor", run_sample_data},
-    {"hosted", "used by --hostfile on the other machines", run_hosted},
-    {nullptr, nullptr, nullptr},
 };
+
+// What --hostfile calls on the other machines; nobody types it.
+constexpr Command kHosted = {"hosted", "used by --hostfile on the other machines", run_hosted};
 
 }  // namespace
 
+const Command* find_command(const std::string& name) {
+  for (const Command& command : kCommands) {
+    if (name == command.name) return &command;
+  }
+  return name == kHosted.name ? &kHosted : nullptr;
+}
+
 std::span<const Command> commands() {
-  return std::span(kCommands).first(std::size(kCommands) - 1);
+  return kCommands;
 }
 
 }  // namespace hftrain::app

@@ -28,13 +28,6 @@ using hftrain::ExitCode;
 using hftrain::app::Command;
 using hftrain::app::CommandContext;
 
-const Command* find_command(const std::string& name) {
-  for (const Command& command : hftrain::app::commands()) {
-    if (name == command.name) return &command;
-  }
-  return nullptr;
-}
-
 // What people call the commands.
 constexpr hftrain::Synonym kSynonyms[] = {
     {"run", "train"},
@@ -104,7 +97,7 @@ int run(CommandContext& context) {
     name = arguments.front();
     arguments.erase(arguments.begin());
   }
-  const Command* command = find_command(name);
+  const Command* command = hftrain::app::find_command(name);
   if (command == nullptr) throw unknown_command(name);
   if (command->run_flags == hftrain::app::RunFlags::kAlone && begins_with_a_word(arguments) &&
       names_configuration(arguments.front()))

@@ -17,6 +17,7 @@
 #include "launcher/front/moved_inputs.h"
 #include "launcher/front/resumed_adapter.h"
 #include "launcher/front/run_differences.h"
+#include "launcher/front/search_folder.h"
 
 namespace hftrain::front {
 namespace {
@@ -324,6 +325,8 @@ plan::RunPlan plan_for_own_folder(plan::RunPlan plan, const Inputs& inputs) {
 }
 
 ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan) {
+  const bool moves_aside = plan.do_train && inputs.parsed.arguments.output.overwrite_output_dir;
+  if (!moves_aside) refuse_folder_of_search(inputs);
   if (!plan.do_train) return {};
   if (inputs.parsed.arguments.output.overwrite_output_dir) refuse_what_moves_aside(inputs);
   const auto& asked = inputs.parsed.arguments.saving.resume_from_checkpoint;

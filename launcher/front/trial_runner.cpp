@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
-#include <ostream>
 #include <set>
 
+#include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -95,10 +95,12 @@ bool decides_names(const search::Parameter& parameter) {
 }  // namespace
 
 TrialRunner::TrialRunner(const CommandContext& context, std::vector<std::string> flags,
-                         std::vector<std::string> gpus, std::function<Json()> flags_now, search::Study& study)
+                         std::vector<std::string> gpus, std::function<Json()> flags_now, search::Study& study,
+                         reporting::Console& console)
     : context_(context),
       flags_(std::move(flags)),
       study_(study),
+      lines_(console),
       interrupted_(study.interrupted()),
       flags_now_(std::move(flags_now)),
       ranks_vary_(draws_ranks(study.specification().space)) {
@@ -120,12 +122,12 @@ size_t TrialRunner::free_slot() const {
   return slot;
 }
 
-void TrialRunner::start(int number) {
+void TrialRunner::start(int number, bool again) {
   launcher::ChildSpec child;
   child.argv = {context_.program, "train"};
   child.argv.insert(child.argv.end(), flags_.begin(), flags_.end());
-  for (const auto& [flag, value] : trial(number).parameters.items())
-    child.argv.push_back("--" + flag + '=' + search::word_of(value));
+  const std::vector<std::string> own = words_of(trial(number));
+  child.argv.insert(child.argv.end(), own.begin(), own.end());
   child.argv.push_back("--output_dir=" + trial(number).folder);
   child.environment = context_.environment;
   for (const char* name : kOwnVariables) child.environment.unset(name);
@@ -138,10 +140,12 @@ void TrialRunner::start(int number) {
                   .slot = slot,
                   .child = nullptr,
                   .log = open_log(trial(number).folder + ".log"),
+                  .judged = search::judged_before(values_of(number, true).size()),
                   .old_plan = time_of(plan_of(number)),
                   .ranks_known = ranks_vary_};
   running.child = std::make_unique<launcher::ChildProcess>(child);
   running_.push_back(std::move(running));
+  lines_.begins(trial(number), again, monotonic_seconds());
 }
 
 // A trial parses them anew: what changes between this look and its own is not seen.
@@ -154,9 +158,9 @@ bool TrialRunner::flags_are_the_same() {
     refusal_ = unreadable;
   }
   if (!running_.empty())
-    context_.err << "the flags of the search have changed: no further trial begins, those that run come to "
-                    "their end"
-                 << std::endl;
+    lines_.says(
+        "the flags of the search have changed: no further trial begins, those that run come to their end",
+        monotonic_seconds());
   return false;
 }
 
@@ -166,11 +170,11 @@ bool TrialRunner::start_next() {
   if (!interrupted_.empty()) {
     const int number = interrupted_.front();
     interrupted_.erase(interrupted_.begin());
-    start(number);
+    start(number, true);
     return true;
   }
   const std::optional<int> number = study_.begin();
-  if (number) start(*number);
+  if (number) start(*number, false);
   return number.has_value();
 }
 
@@ -206,7 +210,8 @@ const std::vector<double>& TrialRunner::values_of(int number, bool grows) {
 void TrialRunner::leave_running(int number, const launcher::ExitStatus& status) {
   if (has_saved(status)) return;
   unsaved_ = true;
-  context_.err << "trial " << number << ": it was stopped before it had saved" << std::endl;
+  lines_.says("trial " + std::to_string(number) + ": it was stopped before it had saved",
+              monotonic_seconds());
 }
 
 void TrialRunner::record_end(const Running& running, const launcher::ExitStatus& status) {
@@ -222,14 +227,7 @@ void TrialRunner::record_end(const Running& running, const launcher::ExitStatus&
              : running.pruned ? search::TrialState::kPruned
                               : search::TrialState::kFailed,
              metric, code_of_failure(status, logs_.at(running.number)));
-  const search::Trial& ended = trial(running.number);
-  context_.err << "trial " << ended.number << ": " << trial_state_name(ended.state);
-  if (ended.metric) context_.err << ", " << study_.specification().metric << ' ' << *ended.metric;
-  if (!ended.metric && well) context_.err << ": its log has no finite " << study_.specification().metric;
-  if (!well && !running.pruned) context_.err << ": see " << ended.folder << ".log";
-  if (const search::Trial* best = study_.best())
-    context_.err << " (best: trial " << best->number << ", " << *best->metric << ')';
-  context_.err << std::endl;
+  lines_.ends(study_, trial(running.number), well, monotonic_seconds());
   if (well) check_metric(running.number);
 }
 
@@ -255,8 +253,9 @@ void TrialRunner::prune() {
     metrics.push_back(values_of(each.number, each.state == search::TrialState::kRunning));
   for (Running& each : running_) {
     const auto own = static_cast<size_t>(each.number);
-    if (each.pruned || metrics[own].empty()) continue;
-    each.pruned = search::is_behind(metrics, own, study_.specification().greater_is_better);
+    if (each.pruned) continue;
+    each.pruned = search::is_behind(metrics, own, each.judged, study_.specification().greater_is_better);
+    each.judged = metrics[own].size();
     if (each.pruned) each.child->send(SIGTERM);
   }
 }
@@ -286,11 +285,14 @@ void TrialRunner::stop_all(int signal) {
   last_signal_ = signal;
   for (const Running& each : running_) each.child->send(SIGTERM);
   if (stops_ > 1) return;
-  context_.err << "stopping: the trials that run save and leave; the same command goes on with them"
-               << std::endl;
+  lines_.says("stopping: the trials that run save and leave; the same command goes on with them",
+              monotonic_seconds());
 }
 
 void TrialRunner::wait_for_something() {
+  std::vector<const search::Trial*> awaited;
+  for (const Running& each : running_) awaited.push_back(&trial(each.number));
+  lines_.waits_for(awaited, monotonic_seconds());
   std::vector<pollfd> watched = {{signals_.descriptor(), POLLIN, 0}};
   for (Running& each : running_) {
     watched.push_back({each.child->exit_descriptor(), POLLIN, 0});

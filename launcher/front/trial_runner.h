@@ -13,6 +13,7 @@
 #include "hftrain/report/log_follower.h"
 #include "hftrain/search/study.h"
 #include "launcher/front/command_context.h"
+#include "launcher/front/trial_lines.h"
 #include "launcher/process/child_process.h"
 #include "launcher/supervision/stop_signals.h"
 
@@ -21,10 +22,10 @@ namespace hftrain::front {
 class TrialRunner {
  public:
   // `flags`: of every trial, as the user typed them. `gpus`: what CUDA_VISIBLE_DEVICES may name; trials that run at a time
-  // share them out, or see all of them where there are too few. `flags_now`: common_flags() of what a trial would read now, since a
+  // share them out, or see all of them where there are too few. `console`: where the search says how its trials go. `flags_now`: common_flags() of what a trial would read now, since a
   // file of --config may be edited while the search runs. References must outlive the object.
   TrialRunner(const CommandContext& context, std::vector<std::string> flags, std::vector<std::string> gpus,
-              std::function<Json()> flags_now, search::Study& study);
+              std::function<Json()> flags_now, search::Study& study, reporting::Console& console);
 
   // Goes on with interrupted trials, then begins new ones, until all are over: kDone. After a stop signal trials save and leave,
   // and stay to be gone on with: kInterrupted or kTerminated, or kTerminatedUnsaved where one of them had not saved; after a second
@@ -42,12 +43,13 @@ class TrialRunner {
     std::unique_ptr<launcher::ChildProcess> child;
     FileDescriptor log;  // trial-N.log
     bool pruned = false;
+    size_t judged = 0;  // as many evaluations were there when asha last looked
     // When its plan.json of an earlier start was written. Unset without one.
     std::optional<std::filesystem::file_time_type> old_plan;
     bool ranks_known = false;
   };
 
-  void start(int number);
+  void start(int number, bool again);
   bool start_next();
   // False, and the reason in refusal_, where a trial that begins now would have other flags.
   bool flags_are_the_same();
@@ -75,6 +77,7 @@ class TrialRunner {
   const CommandContext& context_;
   std::vector<std::string> flags_;
   search::Study& study_;
+  TrialLines lines_;
   std::vector<std::string> gpus_;  // where every slot has its share; else empty
   std::vector<int> interrupted_;
   std::function<Json()> flags_now_;

@@ -220,6 +220,13 @@ TEST_CASE("words of a command line from Python are told what stands for them", "
   CHECK(told("serch", "did you mean search?"));
 }
 
+TEST_CASE("what no user types is named to none", "[process]") {
+  const auto names_hosted = [](const std::string& text) { return text.find("hosted") != std::string::npos; };
+  CHECK_FALSE(names_hosted(run({"nonsense"}).err));
+  CHECK_FALSE(names_hosted(run({"--help"}).out));
+  CHECK_FALSE(names_hosted(run({"completion", "bash"}).out));
+}
+
 TEST_CASE("what a command has no use for is refused, not passed over", "[process]") {
   const SmallTokenizer tokenizer;
   const std::string folder = tokenizer.folder / "tok";
@@ -252,6 +259,22 @@ TEST_CASE("a dry run of prepare answers --json with JSON", "[process]") {
   const Json document = parse_json(outcome.out, "the answer");
   CHECK(document.contains("schema"));
   CHECK(document["splits"]["train"]["exact"] == false);
+}
+
+TEST_CASE("prepare says nothing of an output folder, which it does not write", "[process]") {
+  const SmallTokenizer tokenizer;
+  const std::string text = tokenizer.folder / "rows.txt";
+  std::ofstream(text) << std::string(4000, 'a') << '\n';
+  const auto asked = [&](const Words& command) {
+    const Outcome outcome = run(
+        with(with(with(command, "--train_file=" + text), "--tokenizer_name=" + (tokenizer.folder / "tok")),
+             "--model_type=gpt2"));
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 0);
+    return outcome.err;
+  };
+  CHECK_THAT(asked({"prepare", "--dry_run", "--block_size=8"}), !Catch::Contains("trainer_output"));
+  CHECK_THAT(asked({"plan", "--block_size=8"}), Catch::Contains("the output folder is trainer_output"));
 }
 
 TEST_CASE("words of small commands arrive as they were typed", "[process]") {

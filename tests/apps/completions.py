@@ -20,6 +20,9 @@ CASES = [
     ("hftrain ", ["fetch", "sample-data", "a b.txt"], ["list"]),
     ("hftrain --train_file a", ["a b.txt", "abc.txt"], ["b.txt", "a"]),
     ("hftrain --save_strategy ", ["epoch", "steps"], ["abc.txt"]),
+    ("hftrain --bf16 ", ["true", "false"], ["abc.txt"]),
+    ("hftrain plan --do_train --bf16 ", ["true", "false"], ["abc.txt"]),
+    ("hftrain plan --bf16 --learn", ["--learning_rate"], []),
     ("hftrain plan --learn", ["--learning_rate"], []),
     ("hftrain search --sear", ["--search"], []),
     ("hftrain search --learn", ["--learning_rate"], []),
@@ -128,7 +131,10 @@ def zsh_completes_with_a_sourced_script(shells, folder):
                              ("hftrain tokenizer train --kind uni", "tokenizer train --kind unigram"), ("hftrain sample-data ima", "sample-data images"),
                              ("hftrain report --ser", "report --serve"), ("hftrain fetch --learn", "fetch --learn"),
                              ("hftrain explain learning_r", "explain learning_rate"), ("hftrain --train_file a\\ b", "--train_file a\\ b.txt"),
-                             ("hftrain --save_strategy=ep", "--save_strategy=epoch"), ("hftrain --save_strategy ep", "--save_strategy epoch")):
+                             ("hftrain --save_strategy=ep", "--save_strategy=epoch"), ("hftrain --save_strategy ep", "--save_strategy epoch"),
+                             ("hftrain --bf16 f", "--bf16 false"), ("hftrain plan --do_train --bf16 t", "plan --do_train --bf16 true"),
+                             ("hftrain --bf16=f", "--bf16=false"), ("hftrain plan --bf16 --learn", "plan --bf16 --learning_rate"),
+                             ("hftrain --bf16 true --learn", "--bf16 true --learning_rate"), ("hftrain search --bf16 f", "search --bf16 false")):
             found = completed(typed)
             expect(found == whole, f"'{typed}' becomes '{whole}'", found)
     finally:

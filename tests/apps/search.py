@@ -146,6 +146,62 @@ def a_failed_trial_is_a_row_and_asha_stops_early(fixture, folder):
         expect("/nowhere/text.txt" in file.read(), "its log says why", "")
 
 
+def a_quiet_search_stops_early_too_and_says_little(fixture, folder):
+    """A quiet trial wakes nobody: its log is looked at now and then, when it has passed several rungs."""
+    output = os.path.join(folder, "out")
+    command = words(fixture, output, "space: {learning_rate: {choices: [1e-3, 5e-3, 1e-2, 1e-6, 1e-7, 1e-8]}}\nmethod: asha\ntrials: 5\nseed: 3\n",
+                    "--max_steps", 600, "--eval_steps", 10, "--quiet")
+    result = run(fixture, [*command, "--json"])
+    trials = json.loads(result.stdout)["trials"]
+    expect("pruned" in [trial["state"] for trial in trials] and not result.stderr, "trials are stopped, without a word", [trials, result.stderr])
+    pruned = [trial for trial in trials if trial["state"] == "pruned"]
+    expect(all(max(record["step"] for record in records(trial["folder"])) < 600 for trial in pruned), "before their end", pruned)
+
+
+def every_trial_is_told_when_it_begins(fixture, folder):
+    output = os.path.join(folder, "out")
+    command = words(fixture, output, "space: {seed: {choices: [1, 2]}}\nmethod: grid\n", "--max_steps", 60)
+    search = subprocess.Popen([*map(str, command)], env=fixture.environment, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    first = search.stderr.readline()
+    states = [trial["state"] for trial in read_json(output, "search.json")["trials"]]
+    rest = search.stderr.read()
+    expect(search.wait(timeout=PATIENCE) == 0 and first == "trial 0 begins: --seed=1\n" and states == ["running"], "before it ends", [first, states])
+    expect(rest.startswith("trial 0: complete") and "\ntrial 1 begins: --seed=2\n" in rest, "so is the next", rest)
+
+
+def a_search_and_a_run_keep_to_folders_of_their_own(fixture, folder):
+    output, run_folder = os.path.join(folder, "out"), os.path.join(folder, "run")
+    text = "space: {seed: {choices: [1]}}\nmethod: grid\n"
+    run(fixture, words(fixture, output, text))
+    flags = fixture.flags(output, "--max_steps", 4, "--save_strategy", "no", ranks=1, width=16)
+    for more in ((), ("--dry_run",)):
+        said = run(fixture, [HFTRAIN, *flags, *more], code=2).stderr
+        expect(f"error: {output} holds a search" in said and "where: --output_dir" in said and "try: another --output_dir, or --overwrite_output_dir" in said,
+               "a run is refused", said)
+    expect(not os.path.exists(os.path.join(output, "hftrain", "plan.json")), "nothing of it was written", os.listdir(output))
+    run(fixture, words(fixture, output, text))
+    flags[flags.index(output)] = run_folder
+    run(fixture, [HFTRAIN, *flags])
+    before = sorted(os.listdir(run_folder))
+    said = run(fixture, words(fixture, run_folder, text), code=2).stderr
+    expect(f"error: {run_folder} holds a run" in said and "try: another --output_dir, or move the run away" in said and
+           sorted(os.listdir(run_folder)) == before, "a search is refused", said)
+
+
+def a_report_shows_trials_that_failed_at_once(fixture, folder):
+    output = os.path.join(folder, "out")
+    run(fixture, words(fixture, output, "space: {train_file: {choices: [%s, /nowhere/text.txt]}}\nmethod: grid\n" % fixture.text))
+    shown = subprocess.run([HFTRAIN, "report", output, "--output", "-"], env=fixture.environment, text=True, capture_output=True)
+    expect(shown.returncode == 0 and "trial-1" in shown.stdout and "failed (exit code 4): " in shown.stdout, "it has a row, with its reason", shown)
+    file = os.path.join(output, "search.json")
+    written = read_json(file)
+    written["trials"][0]["state"] = "pruned"
+    with open(file, "w") as changed:
+        json.dump(written, changed)
+    shown = subprocess.run([HFTRAIN, "report", output, "--output", "-"], env=fixture.environment, text=True, capture_output=True)
+    expect("pruned: the search stopped it early" in shown.stdout, "what was pruned is called so", shown.stderr)
+
+
 def trials_save_where_the_search_cannot_go_on(fixture, folder):
     output = os.path.join(folder, "out")
     command = words(fixture, output, "space: {seed: {choices: [1, 2]}}\nmethod: grid\nparallel: 2\n", "--max_steps", 100000,
@@ -230,9 +286,12 @@ def mistakes_of_file_and_flags_are_told_at_once(fixture, folder):
     said = run(fixture, words(fixture, output, drawn), code=2).stderr
     expect("fp16 does not work on the CPU" in said and "max_steps 0 trains nothing" in said, "at all places of the space", said)
     expect(not os.path.exists(output), "before the first trial", said)
-    cores = json.loads(fixture.call("doctor", "--json").stdout)["cores"]
-    said = run(fixture, words(fixture, output, text % ("grid", cores + 1))).stderr
-    expect(f"warning: {cores + 1} trials at a time on {cores} cores" in said and f"try: parallel: {cores} in" in said, "too many at a time are told", said)
+    on_one_core = ["taskset", "-c", min(os.sched_getaffinity(0))]
+    said = run(fixture, [*on_one_core, *words(fixture, output, text % ("grid", 3))]).stderr
+    expect("at a time" not in said, "there is one trial", said)
+    two = os.path.join(folder, "two")
+    said = run(fixture, [*on_one_core, *words(fixture, two, text.replace("[1]", "[1, 2]") % ("grid", 3))]).stderr
+    expect("warning: 2 trials at a time on 1 cores" in said and "try: parallel: 1 in" in said, "too many at a time are told", said)
 
 
 def a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are(fixture, folder):
@@ -396,7 +455,8 @@ def without_a_space_the_trainers_is_searched(fixture, folder):
 
 
 SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lost_or_run_twice, ctrl_c_lets_trials_save_and_the_same_command_goes_on,
-             a_failed_trial_is_a_row_and_asha_stops_early, trials_save_where_the_search_cannot_go_on, mistakes_are_told_before_the_first_trial,
+             a_failed_trial_is_a_row_and_asha_stops_early, a_quiet_search_stops_early_too_and_says_little, every_trial_is_told_when_it_begins,
+             a_search_and_a_run_keep_to_folders_of_their_own, a_report_shows_trials_that_failed_at_once, trials_save_where_the_search_cannot_go_on, mistakes_are_told_before_the_first_trial,
              a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are, without_a_space_the_trainers_is_searched,
              a_search_goes_on_with_the_flags_that_it_began_with, trials_that_all_fail_end_the_search_with_the_code_of_the_first,
              a_search_that_is_stopped_before_a_trial_saved_says_so, a_search_goes_on_from_any_folder_with_the_same_files,

@@ -107,10 +107,6 @@ TEST_CASE("members of another kind than a run writes end no report", "[report]")
       CHECK(is_page(page_of({read_run(run), read_run(run)}, PageKind::kFile)));
       CHECK(is_page(page_of({read_run(run)}, PageKind::kFile)));
     }
-    write_file_atomically(folder / "s/search.json", dump_json(each));
-    CHECK(folders_of(folder / "s").size() == 1);
-    write_file_atomically(folder / "s/search.json", dump_json({{"trials", {each, {{"folder", each}}}}}));
-    CHECK(folders_of(folder / "s").size() == 1);
   }
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("tpe keeps away from where trials failed or still run", "[search]") {
 
 TEST_CASE("asha stops whoever is not among the best third of a rung", "[search]") {
   const auto behind = [](const std::vector<std::vector<double>>& metrics, size_t own) {
-    return is_behind(metrics, own, false);
+    return is_behind(metrics, own, metrics[own].size() - 1, false);
   };
   CHECK_FALSE(behind({{3}, {1}}, 0));  // too few to say
   CHECK(behind({{3}, {1}, {2}}, 0));
@@ -120,8 +120,26 @@ TEST_CASE("asha stops whoever is not among the best third of a rung", "[search]"
   CHECK_FALSE(behind({{1, 9, 9}, {1}, {2}}, 0));  // nobody else has come so far
   CHECK(behind({{1, 9, 9}, {1, 1, 1}, {2, 2, 2}}, 0));
   CHECK(behind({{NAN}, {1}, {2}}, 0));
-  CHECK(is_behind({{1}, {2}, {3}}, 0, true));
-  CHECK_FALSE(is_behind({{1}, {2}, {3}}, 2, true));
+  CHECK(is_behind({{1}, {2}, {3}}, 0, 0, true));
+  CHECK_FALSE(is_behind({{1}, {2}, {3}}, 2, 0, true));
+}
+
+TEST_CASE("asha judges every rung that a trial has passed since the last look, by the metric there",
+          "[search]") {
+  const std::vector<std::vector<double>> quick = {{3, 0}, {1, 5}, {2, 5}};
+  CHECK(is_behind(quick, 0, 0, false));  // by its first, though the newest is the best
+  CHECK_FALSE(is_behind(quick, 0, 1, false));
+  CHECK_FALSE(is_behind(quick, 1, 0, false));
+  const std::vector<std::vector<double>> later = {{1, 9, 9, 0, 0}, {2, 1, 1}, {3, 2, 2}};
+  CHECK(is_behind(later, 0, 0, false));
+  CHECK(is_behind(later, 0, 2, false));
+  CHECK_FALSE(is_behind(later, 0, 3, false));
+  // What is gone on with is judged again at its newest rung alone.
+  for (const auto& [evaluations, judged] : std::vector<std::pair<size_t, size_t>>{
+           {0, 0}, {1, 0}, {2, 0}, {3, 2}, {8, 2}, {9, 8}, {26, 8}, {27, 26}}) {
+    CAPTURE(evaluations);
+    CHECK(judged_before(evaluations) == judged);
+  }
 }
 
 }  // namespace

@@ -60,6 +60,16 @@ TEST_CASE("a search is read with its defaults", "[search]") {
           .greater_is_better);
 }
 
+TEST_CASE("a grid has no more trials than points", "[search]") {
+  const auto count = [](const std::string& text) { return read_specification(text, "s.yaml").trial_count(); };
+  const std::string space = "space: {seed: {choices: [1, 2]}, max_steps: {low: 1, high: 3, step: 1}}\n";
+  CHECK(count(space + "method: grid\n") == 6);
+  CHECK(count(space + "method: grid\ntrials: 4\n") == 4);
+  CHECK(count(space + "method: grid\ntrials: 9\n") == 6);
+  CHECK(count(space + "method: random\ntrials: 9\n") == 9);
+  CHECK(count(space) == 20);
+}
+
 TEST_CASE("numbers and truth values of a search are those of YAML", "[search]") {
   const Specification read = read_specification(
       "space:\n  learning_rate: {low: 0.000_1, high: 0.001, log: on}\n  max_steps: {choices: [1_0]}\n"

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "command.h"
+#include "hftrain/arguments/derive.h"
 #include "hftrain/arguments/help.h"
 #include "hftrain/arguments/other_machines.h"
 #include "hftrain/base/error.h"
@@ -88,6 +89,7 @@ ExitCode run_prepare(const CommandContext& context) {
         .where(parsed.origins.describe("streaming"))
         .why("a run with it reads the rows while it trains, and has no cache of them")
         .hint("leave --streaming out here, or train with it and prepare nothing");
+  std::erase_if(parsed.notes, arguments::is_about_output_folder);
   const bool answers = answers_for_job(parsed, context.environment);
   // The first process of each machine says what it does there: the cache may be one of its own.
   const bool speaks = answers || launcher::speaks_first(context.environment);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command.h"
@@ -17,6 +18,7 @@
 #include "hftrain/base/whole_number.h"
 #include "hftrain/report/page.h"
 #include "hftrain/report/page_server.h"
+#include "hftrain/report/search_runs.h"
 #include "launcher/supervision/stop_signals.h"
 
 namespace hftrain::app {
@@ -73,7 +75,7 @@ CommandOptions report_options(ReportRequest& request) {
 std::vector<report::Run> read_runs(const std::vector<std::string>& folders) {
   std::vector<report::Run> runs;
   for (const std::string& named : folders) {
-    for (const std::string& folder : report::folders_of(named)) runs.push_back(report::read_run(folder));
+    for (report::Run& run : report::runs_of(named)) runs.push_back(std::move(run));
   }
   return runs;
 }
@@ -145,9 +147,7 @@ void serve(const CommandContext& context, const ReportRequest& request) {
     }
     if (path != "/state") return {404, "text/plain; charset=utf-8", "there is / and /state\n"};
     std::string state;
-    for (const std::string& each : named) {
-      for (const std::string& folder : report::folders_of(each)) state += report::fingerprint(folder) + '\n';
-    }
+    for (const std::string& each : named) state += report::fingerprint_of(each);
     return {200, "text/plain; charset=utf-8", std::move(state)};
   });
 }

@@ -17,6 +17,8 @@
 #include "hftrain/search/study.h"
 #include "hftrain/storage/run_directory.h"
 #include "launcher/front/inputs.h"
+#include "launcher/front/run_console.h"
+#include "launcher/front/search_folder.h"
 #include "launcher/front/trial_flags.h"
 #include "launcher/front/trial_runner.h"
 
@@ -73,12 +75,14 @@ SearchRequest read_words(const std::vector<std::string>& words) {
 void tell_crowd(const CommandContext& context, const front::Inputs& inputs, const SearchRequest& request,
                 const search::Specification& specification) {
   const auto slots = static_cast<size_t>(specification.parallel);
+  const size_t at_a_time = std::min(slots, specification.trial_count());
   const size_t gpus = inputs.parsed.arguments.device.use_cpu ? 0 : inputs.topology.visible.devices.size();
   const size_t room = gpus > 0 ? gpus : static_cast<size_t>(std::max(1, inputs.topology.host.usable_cores()));
-  if (slots < 2 || slots <= room) return;
-  context.err << "warning: " << slots << " trials at a time on " << with_thousands(room)
+  // GPUs are shared out by `parallel`, however few the trials are so far: more of them may go on with the same search.
+  if (at_a_time < 2 || (gpus > 0 ? slots : at_a_time) <= room) return;
+  context.err << "warning: " << at_a_time << " trials at a time on " << with_thousands(room)
               << (gpus > 0 ? " GPUs: each sees all of them" : " cores: each has a part of one")
-              << "\n  try: parallel: " << room << " in " << request.file << std::endl;
+              << "\n  try: parallel: " << std::min(room, at_a_time) << " in " << request.file << std::endl;
 }
 
 // The GPUs to share out, as CUDA_VISIBLE_DEVICES names them.
@@ -126,13 +130,16 @@ ExitCode run_search(const CommandContext& context) {
   if (json) request.flags.emplace_back("--json=false");  // the search's own; of a trial it would be refused
   ::signal(SIGPIPE, SIG_IGN);
   const storage::RunLock lock(inputs.output_dir);
+  front::refuse_folder_of_run(inputs);
   Json flags = front::common_flags(inputs.parsed, specification.space);
   search::Study study(std::move(specification), inputs.output_dir, std::move(flags), front::compared_flags);
   const auto flags_now = [&] {
     const search::Space& space = study.specification().space;
     return front::common_flags(parse_at(context, request, space, 1), space);  // as check_search() ended
   };
-  const ExitCode code = front::TrialRunner(context, request.flags, gpus_of(inputs), flags_now, study).run();
+  reporting::Console console(context.err, front::console_style(inputs.parsed.arguments, context));
+  const ExitCode code =
+      front::TrialRunner(context, request.flags, gpus_of(inputs), flags_now, study, console).run();
   show_trials(context, json, study);
   if (code != ExitCode::kDone || study.best() != nullptr) return code;
   throw nothing_found(study, inputs.output_dir);

@@ -184,9 +184,12 @@ std::string zsh_command(const CompletedCommand& command) {
 }
 
 std::string zsh(std::span<const CompletedCommand> commands) {
-  std::string flags, branches;
-  for (const RunFlag& flag : completed_run_flags())
+  std::string flags, alone, branches;
+  for (const RunFlag& flag : completed_run_flags()) {
     flags += "    " + zsh_spec(flag.option, flag.may_stand_alone) + '\n';
+    if (flag.may_stand_alone && !flag.option.words.empty())
+      alone += fmt::format("    {} '{}'\n", flag.option.name, join(flag.option.words, " "));
+  }
   for (const CompletedCommand& command : commands) branches += zsh_command(command);
   return fmt::format(
       R"(#compdef hftrain
@@ -209,13 +212,25 @@ _hftrain() {{
       (( CURRENT-- ))
     fi
   fi
+  # _arguments takes a value that may be left out behind "=" alone.
+  if [[ "$command" == ({of_run}) && "$PREFIX" != -* ]] && (( CURRENT > 1 )); then
+    local -A standing_alone=(
+{alone}    )
+    local -a values=(${{=standing_alone[$words[CURRENT-1]]}})
+    if (( $#values )); then
+      compadd -a values
+      return
+    fi
+  fi
   case "$command" in
 {branches}  esac
 }}
 # Read by `source`, or found on fpath as _hftrain.
 if [[ "$funcstack[1]" == _hftrain ]]; then _hftrain "$@"; else compdef _hftrain hftrain; fi
 )",
-      fmt::arg("flags", flags), fmt::arg("commands", names_of(commands, " ", is_command)),
+      fmt::arg("flags", flags), fmt::arg("alone", alone),
+      fmt::arg("commands", names_of(commands, " ", is_command)),
+      fmt::arg("of_run", names_of(commands, "|", [](const auto& each) { return each.takes_run_flags; })),
       fmt::arg("names", names_of(commands, "|", is_command)),
       fmt::arg("nested", names_of(commands, "|", has_actions)), fmt::arg("branches", branches));
 }

@@ -17,6 +17,8 @@ using Severity = Diagnostic::Severity;
 
 constexpr int64_t kFirstWithoutName = 50000;  // release in which a run that has no name stays without
 
+constexpr const char* kOutputFolderNote = "the output folder is trainer_output";
+
 // "--do_train false" on the command line, where an evaluation strategy asks for something else; files repeat that default.
 bool refuses_training(const ParseOutcome& outcome) {
   return !outcome.arguments.run.do_train && outcome.origins.is_chosen("do_train");
@@ -52,7 +54,7 @@ class Derivation {
   void output() {
     if (arguments_.output.output_dir && !arguments_.output.output_dir->empty()) return;
     arguments_.output.output_dir = "trainer_output";
-    note("the output folder is trainer_output", "--output_dir was not given");
+    note(kOutputFolderNote, "--output_dir was not given");
   }
 
   // Rule 16.
@@ -263,6 +265,10 @@ class Derivation {
 };
 
 }  // namespace
+
+bool is_about_output_folder(const Diagnostic& note) {
+  return note.what == kOutputFolderNote;
+}
 
 void derive(const Environment& environment, ParseOutcome& outcome) {
   Derivation(environment, outcome).run();

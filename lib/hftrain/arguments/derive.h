@@ -5,6 +5,9 @@
 
 namespace hftrain::arguments {
 
+// A note of derive(): nothing for a command that writes no output folder.
+bool is_about_output_folder(const Diagnostic& note);
+
 void derive(const Environment& environment, ParseOutcome& outcome);
 
 // --do_train, or no word of training, evaluation and prediction. An evaluation strategy alone asks for training, unless the command line

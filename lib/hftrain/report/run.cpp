@@ -19,10 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFiles[] = {"log.jsonl", "plan.json", "summary.json", "events.jsonl", "arguments.yaml"};
 
-bool is_hftrains(const fs::path& folder) {
-  return path_exists(folder / "hftrain/plan.json") || path_exists(folder / "hftrain/log.jsonl");
-}
-
 std::optional<int> step_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
   constexpr std::string_view kPrefix = "checkpoint-";
@@ -61,15 +57,6 @@ std::vector<Json> events_in(const fs::path& path) {
     begin = end + 1;
   }
   return events;
-}
-
-bool in_use(const std::string& folder) {
-  try {
-    storage::check_not_in_use(folder);
-    return false;
-  } catch (const Error&) {
-    return true;
-  }
 }
 
 // Whether the run has begun again after the summary was written.
@@ -143,12 +130,25 @@ Error no_run(const std::string& path) {
 
 }  // namespace
 
+bool holds_run(const std::string& folder) {
+  return path_exists(folder + "/hftrain/plan.json") || path_exists(folder + "/hftrain/log.jsonl");
+}
+
+bool in_use(const std::string& folder) {
+  try {
+    storage::check_not_in_use(folder);
+    return false;
+  } catch (const Error&) {
+    return true;
+  }
+}
+
 Run read_run(const std::string& path) {
   fs::path folder = fs::absolute(path).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
-  if (folder.filename() == "hftrain" && !is_hftrains(folder)) folder = folder.parent_path();
+  if (folder.filename() == "hftrain" && !holds_run(folder)) folder = folder.parent_path();
   Run run;
-  if (is_hftrains(folder)) {
+  if (holds_run(folder)) {
     run = read_own(folder);
   } else if (const auto state = trainer_state_in(folder)) {
     run = read_trainers(folder, *state);
@@ -157,20 +157,6 @@ Run read_run(const std::string& path) {
   }
   if (run.name.empty()) run.name = folder.filename().string();
   return run;
-}
-
-std::vector<std::string> folders_of(const std::string& path) {
-  const fs::path list = fs::path(path) / "search.json";
-  if (!path_exists(list) || is_hftrains(path)) return {path};
-  std::vector<std::string> folders;
-  const Json search = read_json_file(list, static_cast<int>(ExitCode::kData));
-  const auto trials = search.is_object() ? search.value("trials", Json()) : Json();
-  for (const Json& trial : trials.is_array() ? trials : Json::array()) {
-    // Beside search.json, wherever the folder was moved.
-    const fs::path folder = fs::path(path) / fs::path(text_or(trial, "folder", "")).filename();
-    if (is_hftrains(folder)) folders.push_back(folder);
-  }
-  return folders.empty() ? std::vector<std::string>{path} : folders;
 }
 
 std::string fingerprint(const std::string& folder) {

@@ -26,8 +26,11 @@ struct Run {
 // trainer_state.json is read. Error(kUsage) for anything else, Error(kData) for a damaged file.
 Run read_run(const std::string& path);
 
-// The folders of runs behind `path`: of a search (search.json) those of its trials that have begun, else itself.
-std::vector<std::string> folders_of(const std::string& path);
+// Whether it is the output folder of a run of hftrain's that has begun.
+bool holds_run(const std::string& folder);
+
+// Whether a run, or a search, goes on in it.
+bool in_use(const std::string& folder);
 
 // Changes when a file of the run does: sizes and times of those that read_run() reads.
 std::string fingerprint(const std::string& folder);

@@ -81,6 +81,16 @@ std::vector<std::string> extremes(const Series& series) {
           number_text(highest->value) + " at " + number_text(highest->step), std::to_string(series.size())};
 }
 
+// A trial that ended before it had a plan has no arguments but those that its search gave it: nobody knows the others.
+bool differs(const std::vector<Run>& runs, const std::string& flag) {
+  std::set<std::string> cells;
+  for (const Run& run : runs) {
+    const bool unknown = run.plan.empty() && !run.arguments.empty() && !run.arguments.contains(flag);
+    if (!unknown) cells.insert(text_of(run.arguments.value(flag, Json())));
+  }
+  return cells.size() > 1;
+}
+
 // The lines of arguments.yaml that stand there because somebody said so; a block of several lines goes with its first.
 std::string given_arguments(const Run& run) {
   std::string given;
@@ -164,9 +174,7 @@ std::string differing_arguments(const std::vector<Run>& runs) {
   for (const std::string& flag : flags) {
     std::vector<std::string> row = {flag};
     for (const Run& run : runs) row.push_back(text_of(run.arguments.value(flag, Json())));
-    const bool same =
-        std::all_of(row.begin() + 1, row.end(), [&](const auto& cell) { return cell == row[1]; });
-    if (!same) content.rows.push_back(std::move(row));
+    if (differs(runs, flag)) content.rows.push_back(std::move(row));
   }
   return section("arguments", "Arguments that differ", table(content));
 }

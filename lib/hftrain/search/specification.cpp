@@ -437,6 +437,18 @@ Json Specification::identity() const {
           {"space", std::move(parameters)}};
 }
 
+size_t Specification::trial_count() const {
+  const size_t most = trials > 0 ? static_cast<size_t>(trials) : std::numeric_limits<size_t>::max();
+  if (method != Method::kGrid) return most;
+  size_t points = 1;
+  for (const Parameter& parameter : space) {
+    const size_t values = std::max<size_t>(1, parameter.count());
+    if (points >= most / values) return most;
+    points *= values;
+  }
+  return std::min(points, most);
+}
+
 Specification read_specification(const std::string& text, const std::string& name) {
   std::map<std::string, std::string> places;
   arguments::PlainParts plain;

@@ -1,6 +1,7 @@
 // The file behind --search.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -22,6 +23,8 @@ struct Specification {
 
   // What makes two searches the same: not how many trials, nor how many at a time.
   Json identity() const;
+  // How many trials there will be: of a grid no more than its points.
+  size_t trial_count() const;
 };
 
 const char* method_name(Method method);

@@ -55,7 +55,7 @@ fault("a count that shall begin anew goes on", "launcher/front/output_stage.cpp"
 fault("a torn line stays in the log", "lib/hftrain/reporting/append_file.cpp", "if (whole < size && ::ftruncate(file.get(), whole) != 0)", "if (whole < size && false)",
       tests=["reporting: jsonl: a line torn by a kill or a full disk goes, however long it is"], says=r"parse|step")
 
-fault("an index's lengths are believed", "lib/hftrain/data/column_file.cpp", "    if (length < 0 ||\n", "    if (length < -(1 << 30) ||\n",
+fault("an index's lengths are believed", "lib/hftrain/data/column_file.cpp", "tokens_.bytes().size() / static_cast<uint64_t>(reader_.bytes))\n", "tokens_.bytes().size() + (uint64_t{1} << 33))\n",
       tests=["data: A sequence of a length that no file has is refused before there is room for it"], says=r"lies outside")
 
 fault("rows without a prediction are told to nobody", "lib/hftrain/plan/resolve_data.cpp", "    if (left_out <= 0) return;\n", "    if (left_out <= 99) return;\n",
@@ -67,7 +67,7 @@ fault("folders that prepare has not written are pruned", "lib/hftrain/data/token
 fault("a hidden folder of somebody's is taken for an unfinished entry", "lib/hftrain/data/token_cache.cpp", "return std::regex_match(name, form);", "return std::regex_search(name, form) || name.starts_with(kStagingPrefix);",
       tests=["data: what prepare has not written is left alone, whatever is pruned"], says=r"unfinished|path_exists")
 
-fault("samples of a file that changed meanwhile are kept under what it was", "lib/hftrain/data/prepare.cpp", "  sources.check();\n", "",
+fault("samples of a file that changed meanwhile are kept under what it was", "lib/hftrain/data/prepare.cpp", "  sources.check();\n", "  if (splits.empty()) sources.check();\n",
       tests=["data: a file that changes while it is prepared makes no entry of what it was"], says=r"changed|nothing was thrown")
 
 fault("blocks that lie elsewhere are not found", "lib/hftrain/data/data_files.cpp", "if (path_exists(own + \".idx\")) return own;", "if (!own.empty()) return own;",
