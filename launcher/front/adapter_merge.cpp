@@ -88,7 +88,8 @@ std::set<std::string> names_of(const std::vector<ExportedTensor>& tensors) {
 
 void refuse_adapter_in_parts(const std::string& folder) {
   if (path_exists(folder + '/' + architectures::kAdapterConfigName)) return;
-  if (!interchange::is_in_parts(folder) || !interchange::is_fsdp_adapter(folder)) return;
+  const bool parts = interchange::is_in_parts(folder) || interchange::is_dcp_folder(folder);
+  if (!parts || !interchange::is_fsdp_adapter(folder)) return;
   throw Error(ExitCode::kData, "the folder holds an adapter in the parts of FSDP")
       .where(folder)
       .why("there is no adapter_config.json, which would say beside which model it stands, and how")

@@ -40,6 +40,7 @@ struct Piece {
 };
 
 struct Given {
+  std::string name = "w";
   std::string type = "torch\nfloat32";
   std::vector<int64_t> shape = {4, 3};
   std::vector<Piece> pieces, placed;  // `placed`: what the places say, when it is not the same
@@ -52,20 +53,22 @@ std::string metadata_of(const Given& given) {
     chunks += record(kRecords + "ChunkStorageMetadata",
                      pickled::dict({{"offsets", size_of(piece.offsets)}, {"sizes", size_of(piece.sizes)}}));
   for (const Piece& piece : given.placed.empty() ? given.pieces : given.placed)
-    places += record(kRecords + "MetadataIndex",
-                     pickled::dict({{"fqn", pickled::text("w")}, {"offset", size_of(piece.offsets)}})) +
-              record("torch.distributed.checkpoint.filesystem\n_StorageInfo",
-                     pickled::dict({{"relative_path", pickled::text(piece.file)},
-                                    {"offset", pickled::long_number(piece.offset)},
-                                    {"length", pickled::long_number(piece.length)}}));
+    places +=
+        record(kRecords + "MetadataIndex",
+               pickled::dict({{"fqn", pickled::text(given.name)}, {"offset", size_of(piece.offsets)}})) +
+        record("torch.distributed.checkpoint.filesystem\n_StorageInfo",
+               pickled::dict({{"relative_path", pickled::text(piece.file)},
+                              {"offset", pickled::long_number(piece.offset)},
+                              {"length", pickled::long_number(piece.length)}}));
   const std::string properties = record(kRecords + "TensorProperties", "(c" + given.type + "\nN\x89N\x89t"s);
   const std::string tensor = record(
       kRecords + "TensorStorageMetadata",
       pickled::dict({{"properties", properties}, {"size", size_of(given.shape)}, {"chunks", chunks + "e"}}));
   return "\x80\x04"s +
          record(kRecords + "Metadata",
-                pickled::dict({{"state_dict_metadata", "}(" + pickled::text("w") + tensor + given.more + "u"},
-                               {"storage_data", places + "u"}})) +
+                pickled::dict(
+                    {{"state_dict_metadata", "}(" + pickled::text(given.name) + tensor + given.more + "u"},
+                     {"storage_data", places + "u"}})) +
          ".";
 }
 
@@ -136,6 +139,11 @@ TEST_CASE("a folder of pieces that is no model's of FSDP is a model under its ow
   REQUIRE(model.entries().size() == 1);
   CHECK(model.entries().front().name == "w");
   CHECK(model.files_of("w") == std::vector<std::string>{"__0_0.distcp"});
+  CHECK_FALSE(is_fsdp_adapter(shards.path()));
+  Given adapter = shards.given();
+  adapter.name = "model.base_model.model.w.lora_A.weight";
+  REQUIRE(shards.why_not(adapter).empty());
+  CHECK(is_fsdp_adapter(shards.path()));
 }
 
 TEST_CASE("places that are not in a file are refused") {

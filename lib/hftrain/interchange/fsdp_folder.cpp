@@ -132,8 +132,9 @@ bool has_fsdp_optimizer(const std::string& checkpoint) {
 }
 
 bool is_fsdp_adapter(const std::string& checkpoint) {
-  if (!has_fsdp_model(checkpoint)) return false;
-  const storage::StoredWeights held = open_fsdp_model(checkpoint);
+  const bool alone = is_dcp_folder(checkpoint);
+  if (!alone && !has_fsdp_model(checkpoint)) return false;
+  const storage::StoredWeights held = alone ? open_dcp_model(checkpoint) : open_fsdp_model(checkpoint);
   return std::ranges::any_of(held.entries(), [](const storage::TensorEntry& entry) {
     return entry.name.ends_with(".lora_A.weight");
   });

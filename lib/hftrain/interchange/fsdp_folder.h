@@ -20,7 +20,7 @@ inline constexpr const char* kFsdpOptimizerFile = "optimizer.bin";
 bool has_fsdp_model(const std::string& checkpoint);
 bool has_fsdp_optimizer(const std::string& checkpoint);
 
-// Whether the model that it has is an adapter, under the names of peft's files; beside parts there is no adapter_config.json. Error(kData).
+// Whether the model that it has, or is by itself, is an adapter, under the names of peft's files; beside parts there is no adapter_config.json. Error(kData).
 bool is_fsdp_adapter(const std::string& checkpoint);
 
 // The model in a folder of torch.distributed.checkpoint by itself, where it stands below "model." or by the names that it has;

@@ -56,3 +56,7 @@ fault("a best model is not loaded from a checkpoint that was thinned out",
 fault("the state of the optimizer counts as the model",
       "lib/hftrain/storage/manifest.cpp", "file.path.substr(0, slash) == \"model\";", "!file.path.empty();",
       tests=["storage: a model verifies without the state that a run goes on from"], says=r"verify_model")
+
+fault("an adapter in the parts by themselves is exported as a model",
+      "lib/hftrain/interchange/fsdp_folder.cpp", "const bool alone = is_dcp_folder(checkpoint);", "const bool alone = checkpoint.empty();",
+      tests=["interchange: a folder of pieces that is no model's of FSDP is a model under its own names"], says=r"is_fsdp_adapter")
