@@ -206,8 +206,11 @@ void tell_what_lies_ahead(const Inputs& inputs, ResumeDecision& decision) {
   });
   if (from == all.end() || from + 1 == all.end()) return;
   std::vector<std::string> ahead;
-  for (auto later = from + 1; later != all.end(); ++later)
-    ahead.push_back(std::filesystem::path(later->path).filename().string());
+  for (auto later = from + 1; later != all.end(); ++later) {
+    if (std::ranges::find(decision.skipped, later->path) == decision.skipped.end())
+      ahead.push_back(std::filesystem::path(later->path).filename().string());
+  }
+  if (ahead.empty()) return;
   decision.notices.push_back("warning: " + join(ahead, ", ") + (ahead.size() == 1 ? " stays" : " stay") +
                              ": a save of the same step replaces it, --save_total_limit counts it, and by "
                              "number the last one is the newest of this folder; move what you leave away");
@@ -240,7 +243,7 @@ void check_same_checkpoint(const std::string& own, const std::string& first) {
 }  // namespace
 
 bool goes_on_as_it_was(const Inputs& inputs, const ResumeDecision& decision) {
-  const bool anew = inputs.parsed.origins.is_given("restore_callback_states_from_checkpoint") &&
+  const bool anew = inputs.parsed.origins.is_chosen("restore_callback_states_from_checkpoint") &&
                     !inputs.parsed.arguments.saving.restore_callback_states_from_checkpoint;
   return decision.same_run && !anew;
 }

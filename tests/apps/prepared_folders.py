@@ -88,6 +88,14 @@ def a_run_goes_on_with_the_files_or_with_the_folder(fixture, folder):
     expect("resuming from" in told, "it is the same run", told)
 
 
+def a_model_is_judged_on_the_folder_that_it_learnt_from(fixture, folder):
+    place, model, judged = fixture.prepared("text-classification", os.path.join(folder, "made")), os.path.join(folder, "model"), os.path.join(folder, "judged")
+    fixture.train("text-classification", model, "--train_file", place, "--validation_file", os.path.join(folder, ".", "made", ""), "--do_eval", "--max_steps", "20")
+    fixture.call("--task", "text-classification", *LENGTHS["text-classification"], "--model_name_or_path", model, "--use_cpu", "--validation_file", place, "--do_eval",
+                 "--output_dir", judged)
+    expect(records(judged)[-1]["eval_loss"] == records(model)[-1]["eval_loss"], "the same loss", (records(judged)[-1], records(model)[-1]))
+
+
 def other_samples_than_a_run_would_make_are_refused(fixture, folder):
     made = {task: fixture.prepared(task, os.path.join(folder, task)) for task in ("text-classification", "sft", "clm")}
     files, place = fixture.files("text-classification"), made["text-classification"]
@@ -103,9 +111,16 @@ def other_samples_than_a_run_would_make_are_refused(fixture, folder):
     fixture.refused(2, "no stream", "sft", "--train_file", made["sft"], "--streaming")
     fixture.refused(2, "samples of another task", "clm", "--train_file", place)
 
+    shared = os.path.join(folder, "held out")
+    told = fixture.call("prepare", *fixture.words("text-classification"), *files[:2], "--do_train", "--do_eval", "--validation_split_percentage", "20", "--json")
+    shutil.copytree(json.loads(told.stdout)["folder"], shared)
+    classify(2, "holds out 20 %, and this run would 5 %", "--train_file", shared, "--do_eval")
+    fixture.train("text-classification", os.path.join(folder, "share"), "--train_file", shared, "--do_eval", "--validation_split_percentage", "20")
+
     limited = fixture.prepared("text-classification", os.path.join(folder, "limited"), "--max_train_samples", "3")
     fixture.train("text-classification", os.path.join(folder, "three"), "--train_file", limited, "--max_train_samples", "3")
     classify(2, "--max_train_samples", "--train_file", limited, "--max_train_samples", "2")
+    classify(2, "of the first 3 rows, and this run wants all", "--train_file", limited)
 
     record = os.path.join(limited, "meta.json")
     with open(record) as file:
@@ -113,7 +128,7 @@ def other_samples_than_a_run_would_make_are_refused(fixture, folder):
     del meta["recipe"]
     with open(record, "w") as file:
         json.dump(meta, file)
-    classify(2, "an older hftrain", "--train_file", limited)
+    classify(2, "an older hftrain", "--train_file", limited, "--max_train_samples", "3")
     os.truncate(os.path.join(place, "train.bin"), 1)
     classify(4, "is damaged", "--train_file", place)
 
@@ -165,7 +180,7 @@ def what_is_no_file_is_refused(fixture, folder):
         expect(run.returncode == 4 and "pipe.txt" in run.stderr and parts_of(run.stderr) == [{"what", "where", "why", "try"}], f"{command} does not wait", run.stderr)
 
 
-SCENARIOS = [samples_of_every_task_are_taken_as_they_are, a_run_goes_on_with_the_files_or_with_the_folder,
+SCENARIOS = [samples_of_every_task_are_taken_as_they_are, a_model_is_judged_on_the_folder_that_it_learnt_from, a_run_goes_on_with_the_files_or_with_the_folder,
              other_samples_than_a_run_would_make_are_refused, ids_of_another_vocabulary_are_refused, prepare_says_that_a_length_is_cut, no_samples_are_no_empty_data,
              what_is_no_file_is_refused]
 

@@ -729,6 +729,10 @@ TEST_CASE("rows that the last incomplete batch takes along are told where they a
                  std::string(told) + "3 of 7 samples"));
   CHECK_FALSE(contains(notes({"--dataloader_drop_last"}, 8), told));
   CHECK_FALSE(contains(notes({}, 7), told));
+  Case judged({"--do_eval", "--validation_file", "v.txt", "--dataloader_drop_last",
+               "--per_device_eval_batch_size", "2"});
+  judged.data.validation = SplitFacts{.cache_path = "v", .samples = 7, .tokens = 7 * 64, .exact = true};
+  CHECK(contains(judged.notes(), "the evaluation leaves out 1 of 7 samples"));
 }
 
 }  // namespace hftrain::plan

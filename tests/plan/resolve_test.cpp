@@ -557,8 +557,16 @@ TEST_CASE("beside hf_compat it is told that samples which fill up last batches a
     return contains(run.notes(), "every sample that is evaluated counts once");
   };
   CHECK(told({"--hf_compat", "4.49.0"}, "2"));
-  CHECK_FALSE(told({"--hf_compat", "4.49.0"}, "1"));
   CHECK_FALSE(told({}, "2"));
+  // On one rank a smaller last batch counts as a whole one there.
+  const auto of_rows = [](int64_t rows) {
+    Case run({"--task", "summarization", "--do_eval", "--validation_file", "v.txt", "--hf_compat", "4.49.0"});
+    run.model.architecture = two_stacks("t5", "num_layers=1,decoder_start_token_id=0");
+    run.data.validation = SplitFacts{.cache_path = "v", .samples = rows, .tokens = rows * 64, .exact = true};
+    return contains(run.notes(), "every sample that is evaluated counts once");
+  };
+  CHECK(of_rows(19));
+  CHECK_FALSE(of_rows(16));
 }
 
 TEST_CASE("a decoder without a token to begin with is refused") {

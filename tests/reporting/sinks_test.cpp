@@ -42,16 +42,24 @@ TEST_CASE("jsonl: one object per line, unrounded, appended on resume", "[reporti
   CHECK(split(read_file(path), '\n').size() == 4);
 }
 
-TEST_CASE("jsonl: a line torn by a kill or a full disk goes, however long it is", "[reporting]") {
+TEST_CASE("jsonl: a record torn by a kill or a full disk goes, however long it is", "[reporting]") {
   const TemporaryDirectory folder;
-  for (const size_t length : {2, 4095, 4096, 9000}) {
-    for (const std::string before : {"", "{\"step\": 1}\n"}) {
-      std::ofstream(folder / "log.jsonl") << before << '{' << std::string(length, 's');
-      JsonlSink(folder / "log.jsonl").record(at_step(3, Json::object()));
-      const std::string text = read_file(folder / "log.jsonl");
-      REQUIRE(text.starts_with(before));
-      CHECK(Json::parse(text.substr(before.size())).at("step") == 3);
-    }
+  const std::string path = folder / "log.jsonl";
+  const auto logged_behind = [&](const std::string& before) {
+    std::ofstream(path) << before;
+    JsonlSink(path).record(at_step(3, Json::object()));
+    const std::string text = read_file(path);
+    const size_t last = text.rfind('\n', text.size() - 2) + 1;
+    CHECK(Json::parse(text.substr(last)).at("step") == 3);
+    return text.substr(0, last);
+  };
+  for (const std::string before : {"", "{\"step\": 1}\n"}) {
+    CHECK(logged_behind(before + "{\"st") == before);
+    CHECK(logged_behind(before + "{\"step\": 2, \"loss\": 4.8") == before);
+    CHECK(logged_behind(before + "{\"step\": 2, \"note\": \"" + std::string(9000, 'a')) == before);
+    // Whole but for its newline, and what is none of ours.
+    CHECK(logged_behind(before + "{\"step\": 2}") == before + "{\"step\": 2}\n");
+    CHECK(logged_behind(before + "my notes") == before + "my notes\n");
   }
 }
 

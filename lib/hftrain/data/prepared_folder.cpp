@@ -62,11 +62,18 @@ std::string in_short(const Json& value) {
   return text.size() > kMost ? text.substr(0, kMost) + "…" : text;
 }
 
-// What of two records decides samples and differs, in words.
-std::vector<std::string> differences(const Json& made, const Json& wanted) {
+// What of two records decides samples and differs, in words. `facts`: what the survey of the folder's rows found.
+std::vector<std::string> differences(const Json& made, const Json& wanted, const Json& facts) {
   std::vector<std::string> found;
   const auto compare = [&](const std::string& name, const Json& before, const Json& now) {
-    if (before != now) found.push_back(name + " (" + in_short(before) + ", here " + in_short(now) + ")");
+    if (before == now) return;
+    if (before.is_object() && now.is_object()) {  // what is in them that differs
+      for (const auto& [key, value] : now.items()) {
+        if (part(before, key.c_str()) != value) found.push_back(name + '.' + key);
+      }
+    }
+    if (found.empty() || !found.back().starts_with(name + '.'))
+      found.push_back(name + " (" + in_short(before) + ", here " + in_short(now) + ")");
   };
   compare("task", part(made, "task"), part(wanted, "task"));
   if (!found.empty()) return found;  // whose options are others
@@ -76,8 +83,10 @@ std::vector<std::string> differences(const Json& made, const Json& wanted) {
   }
   for (const std::string& name : names)
     compare(name, part(part(made, "options"), name.c_str()), part(part(wanted, "options"), name.c_str()));
-  for (const char* name : {"facts", "block_size", "keep_linebreaks"})
+  for (const char* name : {"block_size", "keep_linebreaks"})
     compare(name, part(made, name), part(wanted, name));
+  // A run that trains looks for the labels in the rows; one that does not has the model's.
+  if (const Json known = part(wanted, "facts"); !known.is_null()) compare("labels", facts, known);
   return found;
 }
 
@@ -109,12 +118,17 @@ std::vector<Asked> asked_of(const PrepareRequest& request) {
 void check_limit(const Asked& asked, const PreparedSplit& split, const Json& recipe,
                  const std::string& folder) {
   const std::optional<int64_t>& limit = *asked.limit;
-  if (!limit || part(part(recipe, "limits"), asked.name) == Json(*limit) || *limit >= split.samples) return;
-  throw Error(ExitCode::kUsage,
-              "the prepared folder has more " + std::string(asked.name) + " samples than are asked for")
+  const Json made = part(part(recipe, "limits"), asked.name);
+  const bool fits =
+      limit ? made == Json(*limit) || (made.is_null() && *limit >= split.samples) : made.is_null();
+  if (fits) return;
+  throw Error(ExitCode::kUsage, "the prepared folder has another number of " + std::string(asked.name) +
+                                    " samples than are asked for")
       .where(asked.limit_flag)
-      .why(folder + " has " + with_thousands(split.samples) + ", and prepare chooses among rows")
-      .hint("prepare it with that flag, or leave it out");
+      .why(folder + " has " + with_thousands(split.samples) +
+           (made.is_null() ? " of all rows" : ", of the first " + made.dump() + " rows") +
+           ", and this run wants " + (limit ? "the first " + with_thousands(*limit) : "all"))
+      .hint("prepare it with the same limit, or give this run that of the folder");
 }
 
 PreparedData read_whole(const std::string& folder) {
@@ -138,6 +152,7 @@ Json recipe_record(const PrepareRequest& request, const std::vector<SplitRequest
                  {"limits", Json::object()}};
   for (const SplitRequest& split : splits) {
     if (split.max_samples) record["limits"][name_of(split)] = *split.max_samples;
+    if (split.share != RowShare::kAll) record["held_out_percent"] = split.hold_out_percent;
   }
   if (tokenizer != nullptr)
     record["tokenizer"] = {{"files", files_of_tokenizer(request)}, {"vocabulary", vocabulary_of(*tokenizer)}};
@@ -151,7 +166,11 @@ std::optional<std::string> folder_of_samples(const PrepareRequest& request) {
     for (const std::string& pattern : *asked.files) {
       const std::vector<std::string> found = paths_of_pattern(pattern);
       if (found.empty()) others.insert(pattern);  // which others say
-      for (const std::string& path : found) (is_prepared_folder(path) ? folders : others).insert(path);
+      for (const std::string& path : found) {
+        std::error_code error;
+        const std::string place = std::filesystem::canonical(path, error).string();
+        is_prepared_folder(path) && !error ? folders.insert(place) : others.insert(path);
+      }
     }
   }
   if (folders.empty()) return std::nullopt;
@@ -181,7 +200,8 @@ PreparedData take_samples(const std::string& folder, const PrepareRequest& reque
         .why("nothing in it says with which flags")
         .hint("prepare its rows again, or name the files that it was made of");
   }
-  const std::vector<std::string> different = differences(recipe, recipe_record(request, {}, nullptr));
+  const std::vector<std::string> different =
+      differences(recipe, recipe_record(request, {}, nullptr), whole.facts);
   if (!different.empty()) {
     throw Error(ExitCode::kUsage, "the prepared folder holds other samples than this run would make")
         .where(folder)
@@ -189,6 +209,14 @@ PreparedData take_samples(const std::string& folder, const PrepareRequest& reque
         .hint("the flags that it was prepared with, or name the files that it was made of");
   }
   if (has_other_vocabulary(recipe, request, load_tokenizer)) throw other_vocabulary(folder, request, record);
+  const Json held_out = part(recipe, "held_out_percent");
+  if (request.hold_out_percent && held_out.is_number() && held_out != *request.hold_out_percent) {
+    throw Error(ExitCode::kUsage, "another share of the rows is held out in the prepared folder")
+        .where("--validation_split_percentage")
+        .why(folder + " holds out " + held_out.dump() + " %, and this run would " +
+             std::to_string(*request.hold_out_percent) + " %")
+        .hint("prepare it with that share, or --validation_split_percentage " + held_out.dump());
+  }
   PreparedData taken{.folder = whole.folder, .from_cache = true, .facts = whole.facts};
   if (const Json key = part(record, "training_key"); key.is_string()) taken.training_key = key;
   for (const Asked& asked : asked_of(request)) {

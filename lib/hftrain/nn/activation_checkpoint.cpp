@@ -181,10 +181,9 @@ CheckpointingRunner::CheckpointingRunner(UnitRunner& next, int64_t every_n_layer
 
 std::vector<at::Tensor> CheckpointingRunner::run(const Unit& unit, at::TensorList parameters,
                                                  at::TensorList inputs, const UnitFunction& function) {
-  if (unit.repeated && first_repeated_ < 0) first_repeated_ = unit.index;
-  if (!unit.repeated || (unit.index - first_repeated_) % every_n_layers_ != 0) {
-    return next_.run(unit, parameters, inputs, function);
-  }
+  if (!unit.repeated) return next_.run(unit, parameters, inputs, function);
+  const auto number = numbers_.try_emplace(unit.index, static_cast<int64_t>(numbers_.size())).first->second;
+  if (number % every_n_layers_ != 0) return next_.run(unit, parameters, inputs, function);
   return next_.run(
       unit, parameters, inputs,
       [function, random = unit.random, offload = offload_](at::TensorList handed, at::TensorList given) {

@@ -1,6 +1,8 @@
 // Activation checkpointing: a block keeps only its inputs and is computed again in the backward pass.
 #pragma once
 
+#include <map>
+
 #include "hftrain/nn/unit_runner.h"
 
 namespace hftrain::nn {
@@ -21,7 +23,7 @@ class CheckpointingRunner final : public UnitRunner {
   UnitRunner& next_;
   int64_t every_n_layers_;
   bool offload_;
-  int first_repeated_ = -1;  // index of the first block seen
+  std::map<int, int64_t> numbers_;  // of blocks, by their units: between two of them may be one that is none
 };
 
 }  // namespace hftrain::nn

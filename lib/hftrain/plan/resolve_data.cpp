@@ -200,7 +200,7 @@ std::vector<Diagnostic> notes_of_length(const arguments::ParseOutcome& parsed, i
   if (!asked || *asked <= length) return {};
   return {warning((packs ? "blocks of " : "samples of at most ") + places + " tokens instead of " +
                       std::to_string(*asked),
-                  "the tokenizer's model_max_length is " + places)};
+                  "the tokenizer, or the model's positions, allow no more")};
 }
 
 const tasks::TaskRow& task_row(const arguments::ParseOutcome& parsed) {

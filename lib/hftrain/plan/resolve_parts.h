@@ -64,9 +64,9 @@ void fit_train_batch_size(const ResolveInput& input, int64_t copies, BatchPlan& 
 void check_schedule_lengths(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 
 // resolve_data.cpp
-// Flags that cannot act on training data that are streamed.
 // Of evaluated rows that drop_last leaves out: nobody would miss them in the means, and files of predictions lack their lines.
 void note_dropped_rows(const RunPlan& plan, std::vector<Diagnostic>& notes);
+// Flags that cannot act on training data that are streamed.
 void note_stream(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes);
 DataPlan resolve_data(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 BatchPlan resolve_batch(const ResolveInput& input, const RunPlan& plan, Problems& problems);

@@ -151,13 +151,19 @@ void note_label_smoothing(const ResolveInput& input, const RunPlan& plan, std::v
 
 void note_padded_samples(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   const bool judges = plan.do_eval || plan.do_predict || plan.evaluation.interval.strategy != "no";
+  const int64_t round = plan.batch.per_device_eval * plan.ranks.world_size;
+  const auto is_even = [&](const std::optional<SplitPlan>& split) {
+    return !split || !split->exact || split->samples % round == 0;
+  };
   if (!input.parsed.arguments.interface.hf_compat || plan.data.task != tasks::Task::kSeq2Seq || !judges ||
-      plan.ranks.world_size < 2)
+      (plan.ranks.world_size < 2 && is_even(plan.data.validation) && is_even(plan.data.test)))
     return;
-  notes.push_back({Diagnostic::Severity::kNote, "every sample that is evaluated counts once",
-                   input.parsed.origins.describe("hf_compat"),
-                   "the Seq2SeqTrainer counts those again that fill up the last batches of the ranks",
-                   "compare metrics with those of one rank"});
+  notes.push_back(
+      {Diagnostic::Severity::kNote, "every sample that is evaluated counts once",
+       input.parsed.origins.describe("hf_compat"),
+       "the Seq2SeqTrainer counts those again that fill up the last batches of the ranks, and a last batch "
+       "that is smaller as a whole one in its loss",
+       "compare them where the samples fill the batches of all ranks, metrics also on one rank"});
 }
 
 OptimizerPlan resolve_optimizer(const ResolveInput& input) {

@@ -119,7 +119,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationPlan, interval, delay, on_start, at
                                    gives_losses, accumulation_steps, joins_batches, shows_running_metrics,
                                    kept_bytes, generation)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SavingPlan, interval, total_limit, only_model, for_trainer, asynchronous,
-                                   resume_from, restore_callbacks, same_run, repository, further_nodes, max_shard_bytes)
+                                   resume_from, restore_callbacks, same_run, repository, further_nodes,
+                                   max_shard_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryPlan, parameters, gradients, optimizer, activations, buffers, total,
                                    evaluation, reused, host, saving)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskPlan, checkpoint_bytes, checkpoints_kept, needed_bytes, free_bytes,

@@ -7,8 +7,8 @@
 
 namespace hftrain::reporting {
 
-// Creates the file and its folders when missing; writes go to its end. A last line without its newline,
-// which a killed process or a full disk has left unfinished, goes first: what reads lines would end at it. Error(kDisk) names the path.
+// Creates the file and its folders when missing; writes go to its end. A last line without its newline, left
+// by a killed process, gets one first. Error(kDisk) names the path.
 FileDescriptor open_for_lines(const std::string& path);
 
 }  // namespace hftrain::reporting

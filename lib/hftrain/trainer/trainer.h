@@ -135,6 +135,7 @@ class Trainer {
 
   // Headers, and where this rank computes.
   void announce_start();
+  void tell_of_end();
   void announce_section(const char* name);
   // Tokens a second and memory, for the live line.
   Json live_facts() const;

@@ -40,6 +40,7 @@ void Trainer::train() {
   const bool at_last_step = control_.should_training_stop = state_.global_step >= plan_.steps.max_steps;
   notify(&Callback::on_train_begin);
   agree_on_flags();
+  if (plan_.saving.same_run && control_.should_training_stop && !at_last_step && speaks()) tell_of_end();
   if (plan_.evaluation.on_start && state_.global_step == 0 && plan_.data.validation) {
     evaluate_and_track();  // no flag asks for it, nor for what its callbacks would like to follow
     agree_on_flags();
@@ -67,6 +68,14 @@ void Trainer::train() {
     if (last_saved_step_ != state_.global_step) save_checkpoint();
     finish_save();
   }
+}
+
+void Trainer::tell_of_end() {
+  events_.message(LogLevel::kWarning,
+                  "a callback (early stopping) has ended this run at step " +
+                      std::to_string(state_.global_step) +
+                      ", so nothing is trained: a larger --early_stopping_patience goes on, or "
+                      "--restore_callback_states_from_checkpoint false; --overwrite_output_dir begins anew");
 }
 
 // A run that went on with other batches may be through with its epochs before the updates it counted on: its last update has the

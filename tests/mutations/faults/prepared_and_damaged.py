@@ -52,8 +52,8 @@ fault("a run that goes on by itself counts anew", "launcher/front/output_stage.c
 fault("a count that shall begin anew goes on", "launcher/front/output_stage.cpp", "return decision.same_run && !anew;", "return decision.same_run && (anew || !anew);",
       tests=[ENDED], says=r"begins anew")
 
-fault("a torn line stays in the log", "lib/hftrain/reporting/append_file.cpp", "if (whole < size && ::ftruncate(file.get(), whole) != 0)", "if (whole < size && false)",
-      tests=["reporting: jsonl: a line torn by a kill or a full disk goes, however long it is"], says=r"parse|step")
+fault("a torn line stays in the log", "lib/hftrain/reporting/jsonl_sink.cpp", "path_(without_torn_record(path))", "path_(path.empty() ? without_torn_record(path) : path)",
+      tests=["reporting: jsonl: a record torn by a kill or a full disk goes, however long it is"], says=r"before")
 
 fault("an index's lengths are believed", "lib/hftrain/data/column_file.cpp", "tokens_.bytes().size() / static_cast<uint64_t>(reader_.bytes))\n", "tokens_.bytes().size() + (uint64_t{1} << 33))\n",
       tests=["data: A sequence of a length that no file has is refused before there is room for it"], says=r"lies outside")
@@ -88,3 +88,12 @@ fault("a page is written over what is no page where it is named", "apps/hftrain/
 
 fault("a summary does not miss what is gone", "lib/hftrain/storage/checkpoint_summary.cpp", "if (!path_exists(folder + '/' + file.path)) summary.missing", "if (file.path.empty()) summary.missing",
       tests=["storage: a summary says what of a checkpoint is gone"], says=r"missing")
+
+fault("a model's labels are other samples than those of its folder", "lib/hftrain/data/prepared_folder.cpp", "compare(\"labels\", facts, known);", "compare(\"labels\", part(made, \"facts\"), known);",
+      tests=["runs: prepared folders: a model is judged on the folder that it learnt from"], says=r"labels")
+
+fault("another share that is held out is taken", "lib/hftrain/data/prepared_folder.cpp", "held_out != *request.hold_out_percent) {", "held_out == *request.hold_out_percent + 99) {",
+      tests=[OTHERS], says=r"holds out|ended with 0")
+
+fault("a file that repeats a default has callbacks begin anew", "launcher/front/output_stage.cpp", "origins.is_chosen(\"restore_callback_states_from_checkpoint\")", "origins.is_given(\"restore_callback_states_from_checkpoint\")",
+      tests=[ENDED], says=r"the record of the run")
