@@ -206,9 +206,13 @@ void tell_what_lies_ahead(const Inputs& inputs, ResumeDecision& decision) {
   });
   if (from == all.end() || from + 1 == all.end()) return;
   std::vector<std::string> ahead;
+  const auto name_of = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
   for (auto later = from + 1; later != all.end(); ++later) {
-    if (std::ranges::find(decision.skipped, later->path) == decision.skipped.end())
-      ahead.push_back(std::filesystem::path(later->path).filename().string());
+    const std::string name = name_of(later->path);  // a link may have led to the folder
+    if (std::ranges::none_of(decision.skipped, [&](const std::string& one) { return name_of(one) == name; }))
+      ahead.push_back(name);
   }
   if (ahead.empty()) return;
   decision.notices.push_back("warning: " + join(ahead, ", ") + (ahead.size() == 1 ? " stays" : " stay") +
@@ -242,10 +246,16 @@ void check_same_checkpoint(const std::string& own, const std::string& first) {
 
 }  // namespace
 
-bool goes_on_as_it_was(const Inputs& inputs, const ResumeDecision& decision) {
+bool goes_on_as_it_was(const Inputs& inputs, const ResumeDecision& decision, const plan::RunPlan& plan) {
+  const arguments::SavingArguments& saving = inputs.parsed.arguments.saving;
   const bool anew = inputs.parsed.origins.is_chosen("restore_callback_states_from_checkpoint") &&
-                    !inputs.parsed.arguments.saving.restore_callback_states_from_checkpoint;
-  return decision.same_run && !anew;
+                    !saving.restore_callback_states_from_checkpoint;
+  if (anew || decision.from.empty()) return false;
+  if (decision.same_run) return true;
+  // "auto" leaves it open whether there is one; what it finds may be another run's.
+  return saving.resume_from_checkpoint == "auto" &&
+         path_exists(decision.from + '/' + storage::kManifestName) &&
+         run_differences(inputs, decision.from, storage::read_manifest(decision.from), plan).empty();
 }
 
 void check_same_data(const Inputs& inputs, const plan::RunPlan& plan, ResumeDecision& decision) {

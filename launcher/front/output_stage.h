@@ -28,8 +28,9 @@ struct ResumeDecision {
 // used.
 ResumeDecision decide_resume(const Inputs& inputs, const plan::RunPlan& plan);
 
-// SavingPlan::same_run: nobody asked where it goes on from, nor that its callbacks begin anew.
-bool goes_on_as_it_was(const Inputs& inputs, const ResumeDecision& decision);
+// SavingPlan::same_run: nobody asked where it goes on from, nor that its callbacks begin anew, and it is the run that is there. `plan`: with
+// its data.
+bool goes_on_as_it_was(const Inputs& inputs, const ResumeDecision& decision, const plan::RunPlan& plan);
 
 // What decide_resume could not compare of the run that is there, once the data are prepared. Error(kUsage). Other data to be
 // evaluated on are a further notice.

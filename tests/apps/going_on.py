@@ -44,6 +44,8 @@ def a_run_that_early_stopping_has_ended_stays_ended(fixture, folder):
     expect("has ended this run at step 6" in said and "a larger --early_stopping_patience" in said, "and why nothing is trained", said)
     fixture.call("--config", os.path.join(whole, "hftrain", "arguments.yaml"))  # which has all that is a default, too
     expect(content(whole) == ended and fixture.checkpoints(whole) == [2, 4, 6], "nor does the record of the run", fixture.checkpoints(whole))
+    train(whole, 2, "--resume_from_checkpoint", "auto")
+    expect(content(whole) == ended and fixture.checkpoints(whole) == [2, 4, 6], "nor does a job script's word", fixture.checkpoints(whole))
     expect(read_json(whole, "hftrain", "summary.json")["reason"] == "early stopping", "and says why", read_json(whole, "hftrain", "summary.json"))
     # Ended by a kill at the last checkpoint but one, and behind the last one.
     for gone in (["checkpoint-6", "model.safetensors"], ["model.safetensors"]):

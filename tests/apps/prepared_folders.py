@@ -96,6 +96,11 @@ def a_model_is_judged_on_the_folder_that_it_learnt_from(fixture, folder):
     expect(records(judged)[-1]["eval_loss"] == records(model)[-1]["eval_loss"], "the same loss", (records(judged)[-1], records(model)[-1]))
 
 
+def pictures_of_which_none_was_held_out_are_those_of_any_seed(fixture, folder):
+    place = fixture.prepared("image-classification", os.path.join(folder, "pictures"))
+    fixture.train("image-classification", os.path.join(folder, "out"), "--train_file", place, "--validation_file", place, "--do_eval", "--seed", "7")
+
+
 def other_samples_than_a_run_would_make_are_refused(fixture, folder):
     made = {task: fixture.prepared(task, os.path.join(folder, task)) for task in ("text-classification", "sft", "clm")}
     files, place = fixture.files("text-classification"), made["text-classification"]
@@ -181,6 +186,7 @@ def what_is_no_file_is_refused(fixture, folder):
 
 
 SCENARIOS = [samples_of_every_task_are_taken_as_they_are, a_model_is_judged_on_the_folder_that_it_learnt_from, a_run_goes_on_with_the_files_or_with_the_folder,
+             pictures_of_which_none_was_held_out_are_those_of_any_seed,
              other_samples_than_a_run_would_make_are_refused, ids_of_another_vocabulary_are_refused, prepare_says_that_a_length_is_cut, no_samples_are_no_empty_data,
              what_is_no_file_is_refused]
 

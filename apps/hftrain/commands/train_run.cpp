@@ -74,7 +74,7 @@ std::vector<Diagnostic> plan_with_data(const Inputs& inputs, const data::Prepare
     plan = resolve_plan(inputs, facts_of(prepared), "");
     check_same_data(inputs, plan, decision);
     if (!decision.from.empty()) plan = resolve_plan(inputs, facts_of(prepared), decision.from);
-    plan.saving.same_run = goes_on_as_it_was(inputs, decision);
+    plan.saving.same_run = goes_on_as_it_was(inputs, decision, plan);
     notes = notes_of_plan(inputs, plan);
   });
   return notes;
@@ -106,10 +106,10 @@ ExitCode run_job(const CommandContext& context, const Inputs& inputs, Job& job, 
   show(notes, console);
   launcher::Rendezvous rendezvous =
       begin_run(context, inputs, *prepared, decision, *output, plan, job, stop, console);
+  const bool as_it_was = plan.saving.same_run;
   const PlanMaker make_plan = [&](int64_t batch, const std::string& resume_from) {
     plan::RunPlan made = resolve_plan(inputs, facts_of(*prepared), resume_from, batch);
-    made.saving.same_run =
-        resume_from == decision.from ? goes_on_as_it_was(inputs, decision) : !resume_from.empty();
+    made.saving.same_run = resume_from == decision.from ? as_it_was : !resume_from.empty();
     return made;
   };
   return run_workers(context, inputs, plan, output->place().value(), std::move(rendezvous), make_plan, target,

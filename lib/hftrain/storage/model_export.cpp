@@ -61,10 +61,12 @@ void verify_sources(const std::string& checkpoint, const StoredWeights& weights,
                 [&](const FileRecord& record) { return !is_of_model(record.path, weights.files()); });
   const Verification result = verify_files(checkpoint, records, 4, [&](uint64_t) { between(); });
   if (result.ok) return;
-  throw Error(ExitCode::kData, "a file of the checkpoint is damaged")
+  const bool gone = !path_exists(checkpoint + '/' + result.file);
+  throw Error(ExitCode::kData,
+              gone ? "a file of the checkpoint is not there" : "a file of the checkpoint is damaged")
       .where(checkpoint + '/' + result.file)
       .why("it " + result.reason)
-      .hint("export another checkpoint of the run");
+      .hint(std::string(gone ? "put it back, or " : "") + "export another checkpoint of the run");
 }
 
 // As they are.

@@ -71,11 +71,14 @@ void Trainer::train() {
 }
 
 void Trainer::tell_of_end() {
-  events_.message(LogLevel::kWarning,
-                  "a callback (early stopping) has ended this run at step " +
-                      std::to_string(state_.global_step) +
-                      ", so nothing is trained: a larger --early_stopping_patience goes on, or "
-                      "--restore_callback_states_from_checkpoint false; --overwrite_output_dir begins anew");
+  const std::string of_early_stopping =
+      plan_.evaluation.early_stopping_patience ? "a larger --early_stopping_patience goes on, or " : "";
+  events_.message(
+      LogLevel::kWarning,
+      std::string(of_early_stopping.empty() ? "a callback" : "early stopping, or another callback,") +
+          " has ended this run at step " + std::to_string(state_.global_step) +
+          ", so nothing is trained: " + of_early_stopping +
+          "--restore_callback_states_from_checkpoint false; --overwrite_output_dir begins anew");
 }
 
 // A run that went on with other batches may be through with its epochs before the updates it counted on: its last update has the

@@ -46,10 +46,10 @@ fault("a run of which no checkpoint verifies is begun anew over them", "launcher
 fault("a run that early stopping ended goes on", "lib/hftrain/trainer/early_stopping.cpp", "if (stays_ended_ && counter_ >= patience_)", "if (stays_ended_ && counter_ > patience_)",
       tests=[ENDED], says=r"adds nothing")
 
-fault("a run that goes on by itself counts anew", "launcher/front/output_stage.cpp", "return decision.same_run && !anew;", "return decision.same_run && anew;",
+fault("a run that goes on by itself counts anew", "launcher/front/output_stage.cpp", "if (anew || decision.from.empty()) return false;", "if (!anew || decision.from.empty()) return false;",
       tests=[ENDED], says=r"adds nothing")
 
-fault("a count that shall begin anew goes on", "launcher/front/output_stage.cpp", "return decision.same_run && !anew;", "return decision.same_run && (anew || !anew);",
+fault("a count that shall begin anew goes on", "launcher/front/output_stage.cpp", "if (anew || decision.from.empty()) return false;", "if ((anew && decision.from.empty()) || decision.from.empty()) return false;",
       tests=[ENDED], says=r"begins anew")
 
 fault("a torn line stays in the log", "lib/hftrain/reporting/jsonl_sink.cpp", "path_(without_torn_record(path))", "path_(path.empty() ? without_torn_record(path) : path)",
@@ -97,3 +97,9 @@ fault("another share that is held out is taken", "lib/hftrain/data/prepared_fold
 
 fault("a file that repeats a default has callbacks begin anew", "launcher/front/output_stage.cpp", "origins.is_chosen(\"restore_callback_states_from_checkpoint\")", "origins.is_given(\"restore_callback_states_from_checkpoint\")",
       tests=[ENDED], says=r"the record of the run")
+
+fault("a run that a job script starts again with auto counts anew", "launcher/front/output_stage.cpp", "return saving.resume_from_checkpoint == \"auto\" &&", "return saving.resume_from_checkpoint == \"Auto\" &&",
+      tests=[ENDED], says=r"job script's word")
+
+fault("pictures of another seed are others though none was held out", "lib/hftrain/data/prepared_folder.cpp", "  if (!chooses) {\n", "  if (!chooses && names.empty()) {\n",
+      tests=["runs: prepared folders: pictures of which none was held out are those of any seed"], says=r"seed")
