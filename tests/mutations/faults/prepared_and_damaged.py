@@ -13,7 +13,7 @@ fault("samples of a prepared folder count as made for another run",
       tests=["runs: prepared folders: a run goes on with the files or with the folder"], says=r"ended with 2|the same run")
 
 fault("a limit is passed over where a prepared folder has more",
-      "lib/hftrain/data/prepared_folder.cpp", "*limit >= split.samples) return;", "*limit >= 0) return;",
+      "lib/hftrain/data/prepared_folder.cpp", "  if (fits) return;\n", "  if (fits || limit) return;\n",
       tests=[OTHERS], says=r"max_train_samples")
 
 fault("ids of another vocabulary are taken",
@@ -103,3 +103,6 @@ fault("a run that a job script starts again with auto counts anew", "launcher/fr
 
 fault("pictures of another seed are others though none was held out", "lib/hftrain/data/prepared_folder.cpp", "  if (!chooses) {\n", "  if (!chooses && names.empty()) {\n",
       tests=["runs: prepared folders: pictures of which none was held out are those of any seed"], says=r"seed")
+
+fault("a folder of some rows is taken for all", "lib/hftrain/data/prepared_folder.cpp", "  if (fits) return;\n", "  if (fits || !limit) return;\n",
+      tests=[OTHERS], says=r"this run wants all|ended with 0")

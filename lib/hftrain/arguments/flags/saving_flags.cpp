@@ -80,7 +80,8 @@ std::vector<Flag> saving_flags() {
       {.name = "restore_callback_states_from_checkpoint",
        .slot = at<&Arguments::saving, &SavingArguments::restore_callback_states_from_checkpoint>,
        .help = "Restore saved callback states (early-stopping counters and the like) on resume.",
-       .note = "A run that goes on where nobody named a checkpoint restores them unless the command line says false."},
+       .note = "A run that goes on where nobody named a checkpoint restores them unless the command line "
+               "says false."},
       {.name = "zero3_save_16bit_model",
        .slot = unread_optional(Type::kBool),
        .help = "Gather full weights at save time (stage 3).",
