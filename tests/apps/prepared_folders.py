@@ -152,6 +152,7 @@ def ids_of_another_vocabulary_are_refused(fixture, folder):
         said = fixture.call(*flags, *fixture.words("clm"), "--do_train", "--train_file", place, "--tokenizer_name", other, "--output_dir", folder + "/out",
                             expect=4).stderr
         expect("made with another tokenizer" in said and fixture.tokenizer in said, "it is told, with the one that made it", said)
+    fixture.train("clm", os.path.join(folder, "out"), "--train_file", os.path.join(folder, "cl*"), "--tokenizer_name", other, expect=4)
     fixture.train("clm", os.path.join(folder, "same"), "--train_file", place, "--tokenizer_name", again)
 
 

@@ -13,6 +13,7 @@
 #include "hftrain/base/json.h"
 #include "hftrain/base/named_path.h"
 #include "hftrain/base/text.h"
+#include "hftrain/data/cache_use.h"
 #include "hftrain/data/features.h"
 #include "hftrain/data/image_folder.h"
 #include "hftrain/data/path_patterns.h"
@@ -58,14 +59,10 @@ bool names_token_file(const std::string& path) {
   return is_prepared_folder(path) || is_pair_or_prefix(path);
 }
 
-Json part_of(const Json& object, const char* key) {
-  return object.is_object() ? object.value(key, Json()) : Json();
-}
-
 // A folder of samples with more than the ids of their tokens, which blocks would be cut of without a look at the rest. What is wrong with
 // a damaged one is told where it is opened.
 void refuse_other_task(const std::string& folder, Split split) {
-  const Json meta = read_json_file(folder + "/meta.json");
+  const Json meta = record_of(folder);
   std::vector<std::string> columns, sources;
   for (const Json& column : part_of(part_of(part_of(meta, "splits"), split_name(split)), "columns")) {
     if (const Json name = part_of(column, "name"); name.is_string()) columns.push_back(name);
@@ -85,8 +82,7 @@ void refuse_other_task(const std::string& folder, Split split) {
 std::string prefix_in_entry(const std::string& folder, Split split) {
   const std::string own = folder + '/' + split_name(split);
   if (path_exists(own + ".idx")) return own;
-  const Json place =
-      part_of(part_of(part_of(read_json_file(folder + "/meta.json"), "splits"), split_name(split)), "path");
+  const Json place = part_of(part_of(part_of(record_of(folder), "splits"), split_name(split)), "path");
   return place.is_string() && fs::path(place.get<std::string>()).is_absolute() ? place.get<std::string>()
                                                                                : own;
 }
@@ -116,7 +112,7 @@ std::optional<std::string> token_prefix(const std::string& path, Split split) {
 }
 
 bool is_image_folder(const std::string& path) {
-  return is_folder(path) && !path_exists(path + "/meta.json");
+  return is_folder(path) && !is_prepared_folder(path);
 }
 
 // A pipe or a device: it is read several times, and may never end.
@@ -167,7 +163,7 @@ std::vector<std::string> paths_of_deep_pattern(const std::string& pattern) {
 }  // namespace
 
 bool is_prepared_folder(const std::string& path) {
-  return is_folder(path) && path_exists(path + "/meta.json");
+  return is_folder(path) && path_exists(path + '/' + kCacheRecord);
 }
 
 std::vector<std::string> paths_of_pattern(const std::string& pattern) {

@@ -1,5 +1,4 @@
 #include "hftrain/data/estimate.h"
-#include "hftrain/data/prepared_folder.h"
 
 #include <stdlib.h>
 
@@ -11,6 +10,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/data/first_rows.h"
+#include "hftrain/data/prepared_folder.h"
 #include "hftrain/data/row_source.h"
 #include "hftrain/data/sample_order.h"
 #include "hftrain/data/settled_columns.h"

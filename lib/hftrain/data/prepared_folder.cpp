@@ -33,21 +33,27 @@ std::string vocabulary_of(const tokenizer::Tokenizer& tokenizer) {
   return hasher.hex();
 }
 
-// An object that a damaged or older record lacks is empty.
-Json part(const Json& record, const char* key) {
-  return record.is_object() ? record.value(key, Json()) : Json();
+// Of a pattern that nothing has the name of, itself: that there is nothing is told where files are looked for.
+std::vector<std::string> paths_of_patterns(const std::vector<std::string>& patterns) {
+  std::vector<std::string> paths;
+  for (const std::string& pattern : patterns) {
+    const std::vector<std::string> found = paths_of_pattern(pattern);
+    paths.insert(paths.end(), found.begin(), found.end());
+    if (found.empty()) paths.push_back(pattern);
+  }
+  return paths;
 }
 
 bool has_other_vocabulary(const Json& recipe, const PrepareRequest& request,
                           const TokenizerLoader& load_tokenizer) {
-  const Json made = part(recipe, "tokenizer");
+  const Json made = part_of(recipe, "tokenizer");
   if (!made.is_object() || request.tokenizer_folder.empty() || !load_tokenizer) return false;
-  return part(made, "files") != files_of_tokenizer(request) &&
-         part(made, "vocabulary") != vocabulary_of(*load_tokenizer());
+  return part_of(made, "files") != files_of_tokenizer(request) &&
+         part_of(made, "vocabulary") != vocabulary_of(*load_tokenizer());
 }
 
 Error other_vocabulary(const std::string& folder, const PrepareRequest& request, const Json& record) {
-  const Json made = part(record, "tokenizer");
+  const Json made = part_of(record, "tokenizer");
   return Error(ExitCode::kData, "the prepared folder was made with another tokenizer")
       .where(folder)
       .why("its ids stand for other texts than those of " + request.tokenizer_folder)
@@ -69,30 +75,32 @@ std::vector<std::string> differences(const Json& made, const Json& wanted, const
     if (before == now) return;
     if (before.is_object() && now.is_object()) {  // what is in them that differs
       for (const auto& [key, value] : now.items()) {
-        if (part(before, key.c_str()) != value) found.push_back(name + '.' + key);
+        if (part_of(before, key.c_str()) != value) found.push_back(name + '.' + key);
       }
     }
     if (found.empty() || !found.back().starts_with(name + '.'))
       found.push_back(name + " (" + in_short(before) + ", here " + in_short(now) + ")");
   };
-  compare("task", part(made, "task"), part(wanted, "task"));
+  compare("task", part_of(made, "task"), part_of(wanted, "task"));
   if (!found.empty()) return found;  // whose options are others
   std::set<std::string> names;
-  for (const Json& record : {part(made, "options"), part(wanted, "options")}) {
+  for (const Json& record : {part_of(made, "options"), part_of(wanted, "options")}) {
     for (const auto& [name, value] : record.items()) names.insert(name);
   }
   // Of images these choose which rows are held out, or are the first.
-  const bool chooses = !part(made, "held_out_percent").is_null() || part(made, "limits") != Json::object();
+  const bool chooses =
+      !part_of(made, "held_out_percent").is_null() || part_of(made, "limits") != Json::object();
   if (!chooses) {
     names.erase("seed");
     names.erase("train_val_split");
   }
   for (const std::string& name : names)
-    compare(name, part(part(made, "options"), name.c_str()), part(part(wanted, "options"), name.c_str()));
+    compare(name, part_of(part_of(made, "options"), name.c_str()),
+            part_of(part_of(wanted, "options"), name.c_str()));
   for (const char* name : {"block_size", "keep_linebreaks"})
-    compare(name, part(made, name), part(wanted, name));
+    compare(name, part_of(made, name), part_of(wanted, name));
   // A run that trains looks for the labels in the rows; one that does not has the model's.
-  if (const Json known = part(wanted, "facts"); !known.is_null()) compare("labels", facts, known);
+  if (const Json known = part_of(wanted, "facts"); !known.is_null()) compare("labels", facts, known);
   return found;
 }
 
@@ -124,7 +132,7 @@ std::vector<Asked> asked_of(const PrepareRequest& request) {
 void check_limit(const Asked& asked, const PreparedSplit& split, const Json& recipe,
                  const std::string& folder) {
   const std::optional<int64_t>& limit = *asked.limit;
-  const Json made = part(part(recipe, "limits"), asked.name);
+  const Json made = part_of(part_of(recipe, "limits"), asked.name);
   const bool fits =
       limit ? made == Json(*limit) || (made.is_null() && *limit >= split.samples) : made.is_null();
   if (fits) return;
@@ -169,14 +177,10 @@ std::optional<std::string> folder_of_samples(const PrepareRequest& request) {
   if (request.recipe.takes_token_files) return std::nullopt;
   std::set<std::string> folders, others;
   for (const Asked& asked : asked_of(request)) {
-    for (const std::string& pattern : *asked.files) {
-      const std::vector<std::string> found = paths_of_pattern(pattern);
-      if (found.empty()) others.insert(pattern);  // which others say
-      for (const std::string& path : found) {
-        std::error_code error;
-        const std::string place = std::filesystem::canonical(path, error).string();
-        is_prepared_folder(path) && !error ? folders.insert(place) : others.insert(path);
-      }
+    for (const std::string& path : paths_of_patterns(*asked.files)) {
+      std::error_code error;
+      const std::string place = std::filesystem::canonical(path, error).string();
+      is_prepared_folder(path) && !error ? folders.insert(place) : others.insert(path);
     }
   }
   if (folders.empty()) return std::nullopt;
@@ -199,7 +203,7 @@ std::optional<std::string> folder_of_samples(const PrepareRequest& request) {
 PreparedData take_samples(const std::string& folder, const PrepareRequest& request,
                           const TokenizerLoader& load_tokenizer) {
   PreparedData whole = read_whole(std::filesystem::absolute(folder).lexically_normal().string());
-  const Json record = read_json_file(whole.folder + '/' + kCacheRecord), recipe = part(record, kRecipe);
+  const Json record = record_of(whole.folder), recipe = part_of(record, kRecipe);
   if (!recipe.is_object()) {
     throw Error(ExitCode::kUsage, "an older hftrain has prepared the folder")
         .where(folder)
@@ -215,7 +219,7 @@ PreparedData take_samples(const std::string& folder, const PrepareRequest& reque
         .hint("the flags that it was prepared with, or name the files that it was made of");
   }
   if (has_other_vocabulary(recipe, request, load_tokenizer)) throw other_vocabulary(folder, request, record);
-  const Json held_out = part(recipe, "held_out_percent");
+  const Json held_out = part_of(recipe, "held_out_percent");
   if (request.hold_out_percent && held_out.is_number() && held_out != *request.hold_out_percent) {
     throw Error(ExitCode::kUsage, "another share of the rows is held out in the prepared folder")
         .where("--validation_split_percentage")
@@ -224,7 +228,7 @@ PreparedData take_samples(const std::string& folder, const PrepareRequest& reque
         .hint("prepare it with that share, or --validation_split_percentage " + held_out.dump());
   }
   PreparedData taken{.folder = whole.folder, .from_cache = true, .facts = whole.facts};
-  if (const Json key = part(record, "training_key"); key.is_string()) taken.training_key = key;
+  if (const Json key = part_of(record, "training_key"); key.is_string()) taken.training_key = key;
   for (const Asked& asked : asked_of(request)) {
     if (!asked.wanted) continue;
     taken.*asked.member = whole.*asked.member;
@@ -243,12 +247,13 @@ void refuse_other_vocabulary(const PrepareRequest& request, const TokenizerLoade
   if (!request.recipe.takes_token_files) return;
   for (const Asked& asked : asked_of(request)) {
     if (!asked.wanted) continue;
-    for (const std::string& pattern : *asked.files) {
-      if (!is_prepared_folder(pattern)) continue;
-      const Json record = read_json_file(pattern + '/' + kCacheRecord), recipe = part(record, kRecipe);
-      const bool own = part(recipe, "task") == request.recipe.task;  // samples of others are refused as such
+    for (const std::string& path : paths_of_patterns(*asked.files)) {
+      if (!is_prepared_folder(path)) continue;
+      const Json record = record_of(path), recipe = part_of(record, kRecipe);
+      const bool own =
+          part_of(recipe, "task") == request.recipe.task;  // samples of others are refused as such
       if (own && has_other_vocabulary(recipe, request, load_tokenizer))
-        throw other_vocabulary(pattern, request, record);
+        throw other_vocabulary(path, request, record);
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
 #include "hftrain/base/json_words.h"
+#include "hftrain/storage/stored_weights.h"
 
 namespace hftrain::storage {
 namespace {
@@ -200,7 +201,7 @@ namespace {
 
 bool holds_model(const FileRecord& file) {
   const size_t slash = file.path.find('/');
-  if (slash != std::string::npos) return file.path.substr(0, slash) == "model";  // of ranks' parts
+  if (slash != std::string::npos) return file.path.substr(0, slash) == kShardedModelFolder;
   return file.path.ends_with(".safetensors") || file.path.ends_with(".safetensors.index.json") ||
          file.path == "adapter_config.json" || file.path == "config.json";
 }

@@ -41,8 +41,8 @@ void refuse_adapter(const std::string& folder) {
 
 // Whether the manifest's file is one that is read, or would be were it there.
 bool is_of_model(const std::string& path, const std::vector<std::string>& weights) {
-  return std::find(weights.begin(), weights.end(), path) != weights.end() || path.starts_with("model/") ||
-         is_model_companion(path);
+  return std::find(weights.begin(), weights.end(), path) != weights.end() ||
+         path.starts_with(std::string(kShardedModelFolder) + '/') || is_model_companion(path);
 }
 
 // Only the files that will be read: the optimizer state may be twice the size of the weights. One that is gone nobody would miss: the

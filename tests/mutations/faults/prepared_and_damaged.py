@@ -17,11 +17,11 @@ fault("a limit is passed over where a prepared folder has more",
       tests=[OTHERS], says=r"max_train_samples")
 
 fault("ids of another vocabulary are taken",
-      "lib/hftrain/data/prepared_folder.cpp", "part(made, \"vocabulary\") != vocabulary_of(*load_tokenizer());", "part(made, \"vocabulary\") == vocabulary_of(*load_tokenizer());",
+      "lib/hftrain/data/prepared_folder.cpp", "part_of(made, \"vocabulary\") != vocabulary_of(*load_tokenizer());", "part_of(made, \"vocabulary\") == vocabulary_of(*load_tokenizer());",
       tests=["runs: prepared folders: ids of another vocabulary are refused"], says=r"ended with|expected")
 
 fault("a tokenizer that was written again is another one",
-      "lib/hftrain/data/prepared_folder.cpp", "part(made, \"vocabulary\") != vocabulary_of(*load_tokenizer());", "!vocabulary_of(*load_tokenizer()).empty();",
+      "lib/hftrain/data/prepared_folder.cpp", "part_of(made, \"vocabulary\") != vocabulary_of(*load_tokenizer());", "!vocabulary_of(*load_tokenizer()).empty();",
       tests=["runs: prepared folders: ids of another vocabulary are refused"], says=r"ended with 4")
 
 fault("validation samples of a prepared folder are those of training",
@@ -73,7 +73,7 @@ fault("samples of a file that changed meanwhile are kept under what it was", "li
 fault("blocks that lie elsewhere are not found", "lib/hftrain/data/data_files.cpp", "if (path_exists(own + \".idx\")) return own;", "if (!own.empty()) return own;",
       tests=["data: an entry whose blocks lie in a user's file is named for them"], says=r"has no train data")
 
-fault("a file that the manifest names and that is gone is not missed by an export", "lib/hftrain/storage/model_export.cpp", "path.starts_with(\"model/\") ||\n", "path.starts_with(\"models/\") ||\n",
+fault("a file that the manifest names and that is gone is not missed by an export", "lib/hftrain/storage/model_export.cpp", "path.starts_with(std::string(kShardedModelFolder) + '/') ||", "path.starts_with(std::string(kShardedModelFolder) + \"s/\") ||",
       tests=["storage: an export misses a file that the manifest names and nobody finds"], says=r"is missing|half")
 
 fault("an export of parts without a manifest is taken for whole", "lib/hftrain/storage/model_export.cpp", "    if (!weights.sharded()) return;\n", "    if (!weights.sharded() || true) return;\n",
@@ -89,7 +89,7 @@ fault("a page is written over what is no page where it is named", "apps/hftrain/
 fault("a summary does not miss what is gone", "lib/hftrain/storage/checkpoint_summary.cpp", "if (!path_exists(folder + '/' + file.path)) summary.missing", "if (file.path.empty()) summary.missing",
       tests=["storage: a summary says what of a checkpoint is gone"], says=r"missing")
 
-fault("a model's labels are other samples than those of its folder", "lib/hftrain/data/prepared_folder.cpp", "compare(\"labels\", facts, known);", "compare(\"labels\", part(made, \"facts\"), known);",
+fault("a model's labels are other samples than those of its folder", "lib/hftrain/data/prepared_folder.cpp", "compare(\"labels\", facts, known);", "compare(\"labels\", part_of(made, \"facts\"), known);",
       tests=["runs: prepared folders: a model is judged on the folder that it learnt from"], says=r"labels")
 
 fault("another share that is held out is taken", "lib/hftrain/data/prepared_folder.cpp", "held_out != *request.hold_out_percent) {", "held_out == *request.hold_out_percent + 99) {",
@@ -106,3 +106,6 @@ fault("pictures of another seed are others though none was held out", "lib/hftra
 
 fault("a folder of some rows is taken for all", "lib/hftrain/data/prepared_folder.cpp", "  if (fits) return;\n", "  if (fits || !limit) return;\n",
       tests=[OTHERS], says=r"this run wants all|ended with 0")
+
+fault("a pattern that names a prepared folder lets ids of another vocabulary in", "lib/hftrain/data/prepared_folder.cpp", "    paths.insert(paths.end(), found.begin(), found.end());\n", "    paths.push_back(pattern);\n",
+      tests=["runs: prepared folders: ids of another vocabulary are refused", "runs: prepared folders: other samples than a run would make are refused"], says=r"ended with 0|ended with 2")

@@ -54,7 +54,7 @@ fault("a best model is not loaded from a checkpoint that was thinned out",
       tests=["runs: a run keeps: the best model is found after a move and forgotten when gone"], says=r"Loading best model from")
 
 fault("the state of the optimizer counts as the model",
-      "lib/hftrain/storage/manifest.cpp", "file.path.substr(0, slash) == \"model\";", "!file.path.empty();",
+      "lib/hftrain/storage/manifest.cpp", "file.path.substr(0, slash) == kShardedModelFolder;", "!file.path.empty();",
       tests=["storage: a model verifies without the state that a run goes on from"], says=r"verify_model")
 
 fault("an adapter in the parts by themselves is exported as a model",
