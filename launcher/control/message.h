@@ -95,6 +95,9 @@ struct TakePlan {
   // Of the checkpoint that the plan goes on from, as node 0 has it; see PlanTaken.
   int64_t step = 0;
   std::string files;
+  // Names of checkpoints that node 0 has passed over and moved aside. A node with an output folder of its own does so, too: the run
+  // would take their places there as well.
+  std::vector<std::string> aside;
 };
 struct PlanTaken {
   std::string path;  // empty where the checkpoint is another one than node 0's: then nothing was written

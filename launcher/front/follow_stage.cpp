@@ -257,13 +257,13 @@ class FollowStage {
       follower_->say(launcher::PlanTaken{{}, checkpoint.step, checkpoint.files});
       return;
     }
-    make_place_for_plan(message.plan);
+    make_place_for_plan(message);
     follower_->say(launcher::PlanTaken{plan_path_, checkpoint.step, checkpoint.files});
   }
 
   // Where this machine's workers read it, unless node 0 has written the same there. In a folder that others may still move
   // back it is written no sooner than ranks start.
-  void make_place_for_plan(const Json& of_node_0) {
+  void make_place_for_plan(const launcher::TakePlan& of_node_0) {
     if (own_folder_) {
       std::vector<std::string> lines;
       follower_->run_in_background([&](const std::atomic<bool>&) {
@@ -272,6 +272,9 @@ class FollowStage {
         storage::PosixFileSystem files;
         // Of an attempt that ended in the middle of a save.
         lines = storage::clean_leftovers(files, plan_.output_dir);
+        const std::vector<std::string> moved =
+            output_->move_aside(own_of(plan_.output_dir, of_node_0.aside), "which node 0 passes over");
+        lines.insert(lines.end(), moved.begin(), moved.end());
       });
       for (const std::string& line : lines) console_.line(line);
     } else {
@@ -280,7 +283,7 @@ class FollowStage {
     plan_path_ = run_folder(plan_.output_dir).plan();
     const Json own = plan::to_json_value(plan_);
     const bool own_place = own_folder_ && output_;  // and nobody else's plan in it
-    const bool differs = !own_place && (!folder_seen_ || own != of_node_0);
+    const bool differs = !own_place && (!folder_seen_ || own != of_node_0.plan);
     if (differs)
       plan_path_ =
           run_folder(plan_.output_dir).path + "/nodes/" + std::to_string(membership_.agent) + "/plan.json";

@@ -184,13 +184,13 @@ void Job::look_for_output_folder(plan::RunPlan& plan) {
                       : "an --output_dir on a file system that all nodes share, or --save_on_each_node");
 }
 
-void Job::share(const plan::RunPlan& plan) {
+void Job::share(const plan::RunPlan& plan, const std::vector<std::string>& aside) {
   if (alone()) return;
   const std::string& from = plan.saving.resume_from;
   CheckpointMark own;
   run_in_background([&] { own = checkpoint_mark(from); });
   const auto answers = leader_->ask_for<PlanTaken>(
-      launcher::TakePlan{plan::to_json_value(plan), own.step, own.files}, "to take the plan");
+      launcher::TakePlan{plan::to_json_value(plan), own.step, own.files, aside}, "to take the plan");
   for (const auto& [agent, answer] : answers) {
     const CheckpointMark there{answer.step, answer.files};
     if (there != own) throw another_checkpoint(from, own, hub_->name_of(agent), there, hub_->name_of(0));

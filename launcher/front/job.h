@@ -51,8 +51,9 @@ class Job {
   // have one of their own, and the plan is told of their nodes; else such a plan is refused (kEnvironment),
   // for its ranks save together.
   void look_for_output_folder(plan::RunPlan& plan);
-  // Every agent has this plan when it returns.
-  void share(const plan::RunPlan& plan);
+  // Every agent has this plan when it returns. `aside`: names of checkpoints that were passed over, which nodes with an output folder
+  // of their own move aside, too.
+  void share(const plan::RunPlan& plan, const std::vector<std::string>& aside = {});
 
   // Where rank 0 serves the store, and what its machine's ranks are told of it.
   launcher::Rendezvous bind_store(const plan::RunPlan& plan) const;

@@ -206,13 +206,11 @@ void tell_what_lies_ahead(const Inputs& inputs, ResumeDecision& decision) {
   });
   if (from == all.end() || from + 1 == all.end()) return;
   std::vector<std::string> ahead;
-  const auto name_of = [](const std::string& path) {
-    return std::filesystem::path(path).filename().string();
-  };
+  const std::vector<std::string> skipped = names_of_skipped(decision);
   for (auto later = from + 1; later != all.end(); ++later) {
-    const std::string name = name_of(later->path);  // a link may have led to the folder
-    if (std::ranges::none_of(decision.skipped, [&](const std::string& one) { return name_of(one) == name; }))
-      ahead.push_back(name);
+    const std::string name =
+        std::filesystem::path(later->path).filename().string();  // a link may have led to the folder
+    if (std::ranges::find(skipped, name) == skipped.end()) ahead.push_back(name);
   }
   if (ahead.empty()) return;
   decision.notices.push_back("warning: " + join(ahead, ", ") + (ahead.size() == 1 ? " stays" : " stay") +
@@ -287,8 +285,7 @@ void OutputFolder::move_back() {
                    " is not as this start has left it");
 }
 
-std::vector<std::string> OutputFolder::begin(const std::map<std::string, std::string>& prepared,
-                                             const std::vector<std::string>& skipped) {
+std::vector<std::string> OutputFolder::begin(const std::map<std::string, std::string>& prepared) {
   if (begun_) return {};
   std::vector<std::string> lines;
   if (inputs_.parsed.arguments.output.overwrite_output_dir && plan::wants_training(inputs_.parsed)) {
@@ -296,12 +293,35 @@ std::vector<std::string> OutputFolder::begin(const std::map<std::string, std::st
     moved_ = storage::move_run_aside(inputs_.output_dir, lock_);
   }
   if (!moved_.empty()) lines.push_back("moved the old run to " + moved_);
-  for (const std::string& checkpoint : moved_.empty() ? skipped : std::vector<std::string>())
-    lines.push_back("moved " + checkpoint + ", which does not verify, to " +
-                    storage::move_checkpoint_aside(checkpoint));
   place_.emplace(inputs_.output_dir);
   begun_ = true;
   return lines;
+}
+
+std::vector<std::string> OutputFolder::move_aside(const std::vector<std::string>& checkpoints,
+                                                  const std::string& why) {
+  std::vector<std::string> lines;
+  if (!moved_.empty()) return lines;
+  for (const std::string& checkpoint : checkpoints)
+    lines.push_back("moved " + checkpoint + ", " + why + ", to " +
+                    storage::move_checkpoint_aside(checkpoint));
+  return lines;
+}
+
+std::vector<std::string> own_of(const std::string& output_dir, const std::vector<std::string>& names) {
+  std::vector<std::string> own;
+  for (const storage::CheckpointInfo& one : storage::list_checkpoints(output_dir)) {
+    const std::string name = std::filesystem::path(one.path).filename().string();
+    if (std::ranges::find(names, name) != names.end()) own.push_back(one.path);
+  }
+  return own;
+}
+
+std::vector<std::string> names_of_skipped(const ResumeDecision& decision) {
+  std::vector<std::string> names;
+  for (const std::string& path : decision.skipped)
+    names.push_back(std::filesystem::path(path).filename().string());
+  return names;
 }
 
 CheckpointMark checkpoint_mark(const std::string& folder) {

@@ -49,10 +49,11 @@ class OutputFolder {
 
   const std::vector<std::string>& cleared() const { return cleared_; }  // for people
   // From here on the run writes. What is there is moved aside first where that is asked for; says so, for people. `prepared`:
-  // splits by name and where their samples are, which alone know the images that rows name. `skipped`: of the decision, moved aside,
-  // as the run would take their places.
-  std::vector<std::string> begin(const std::map<std::string, std::string>& prepared = {},
-                                 const std::vector<std::string>& skipped = {});
+  // splits by name and where their samples are, which alone know the images that rows name.
+  std::vector<std::string> begin(const std::map<std::string, std::string>& prepared = {});
+  // Since begin(): checkpoints of this folder that the run passes over, as it would take their places; says so, for people, with
+  // `why`. Nothing where all was moved aside.
+  std::vector<std::string> move_aside(const std::vector<std::string>& checkpoints, const std::string& why);
   // From here on ranks run, and what they write stays.
   void keep() { moved_.clear(); }
   // Since begin(): whether it is still the one of its name.
@@ -69,6 +70,10 @@ class OutputFolder {
   std::optional<storage::OutputPlace> place_;
   bool begun_ = false;
 };
+
+// The last parts of `decision`'s skipped checkpoints; and the checkpoints of `output_dir` that have such names.
+std::vector<std::string> names_of_skipped(const ResumeDecision& decision);
+std::vector<std::string> own_of(const std::string& output_dir, const std::vector<std::string>& names);
 
 // What tells the checkpoint `folder` from others, without reading all of it; nothing where it is not there.
 struct CheckpointMark {

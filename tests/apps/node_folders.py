@@ -101,6 +101,14 @@ def scenario_the_run_goes_on_in_both_folders(scenario):
     check_complete(scenario, "again", [4, 6, 8])
     check("with the losses of one run", losses(outputs(scenario, "again")[0])[-4:] == reference[-4:], text)
 
+    with open(f"{outputs(scenario, 'again')[0]}/checkpoint-8/model.safetensors", "r+b") as damaged:
+        damaged.truncate(100)
+    codes, text = start(scenario, "again", "--max_steps", "8", "--save_total_limit", "3")
+    check("with node 0's newest damaged it goes on from the one before", codes == [0, 0] and "checkpoint-6 at step 6" in text, text)
+    for output, why in zip(outputs(scenario, "again"), ("which does not verify", "which node 0 passes over")):
+        moved = f"moved {output}/checkpoint-8, {why}, to {output}/checkpoint-8.old-1"
+        check("both move it aside", moved in text and os.path.exists(f"{output}/checkpoint-8.old-1/model.safetensors"), text)
+
     for step in (4, 6, 8):
         shutil.rmtree(f"{outputs(scenario, 'again')[1]}/checkpoint-{step}")
     codes, text = start(scenario, "again", "--max_steps", "10")

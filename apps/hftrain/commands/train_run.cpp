@@ -38,12 +38,16 @@ launcher::Rendezvous begin_run(const CommandContext& context, const Inputs& inpu
   if (job.alone()) stop.emplace();
   const RunFolder folder = run_folder(inputs.output_dir);
   std::vector<std::string> moved;
-  job.run_in_background([&] { moved = output.begin(paths_of(prepared), decision.skipped); });
+  job.run_in_background([&] {
+    moved = output.begin(paths_of(prepared));
+    const std::vector<std::string> further = output.move_aside(decision.skipped, "which does not verify");
+    moved.insert(moved.end(), further.begin(), further.end());
+  });
   for (const std::string& line : moved) console.line(line);
   job.run_in_background([&] { write_arguments(folder, inputs, context, plan.ranks.backend); });
   job.look_for_output_folder(plan);
   job.run_in_background([&] { write_plan(folder, plan); });
-  job.share(plan);
+  job.share(plan, names_of_skipped(decision));
   launcher::Rendezvous rendezvous = job.bind_store(plan);
   if (stop && stop->is_set())
     throw Error(ExitCode::kTerminatedUnsaved, "stopped before the run began")

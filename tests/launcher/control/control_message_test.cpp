@@ -63,13 +63,17 @@ TEST_CASE("a plan and the answer to it come with each of their members, under th
     less.erase(member);
     CHECK_FALSE(decode_message(less.dump()));
   }
-  const auto [take, take_line] = received(TakePlan{{{"seed", 3}}, 30, "another hash"});
-  const auto& [plan, from, of_leader] = take;
+  const auto [take, take_line] = received(TakePlan{{{"seed", 3}}, 30, "another hash", {"checkpoint-40"}});
+  const auto& [plan, from, of_leader, aside] = take;
   CHECK(plan == Json{{"seed", 3}});
   CHECK(from == 30);
   CHECK(of_leader == "another hash");
-  CHECK(take_line ==
-        Json{{"message", "take_plan"}, {"plan", {{"seed", 3}}}, {"step", 30}, {"files", "another hash"}});
+  CHECK(aside == std::vector<std::string>{"checkpoint-40"});
+  CHECK(take_line == Json{{"message", "take_plan"},
+                          {"plan", {{"seed", 3}}},
+                          {"step", 30},
+                          {"files", "another hash"},
+                          {"aside", {"checkpoint-40"}}});
 }
 
 TEST_CASE("what is said of workers comes with each of its members, under their names") {

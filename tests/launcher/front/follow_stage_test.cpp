@@ -73,7 +73,7 @@ class JobOfTwo {
     plan::RunPlan plan;
     plan.output_dir = output_dir_;
     return leader_
-        ->ask_for<launcher::PlanTaken>(launcher::TakePlan{plan::to_json_value(plan), 0, ""},
+        ->ask_for<launcher::PlanTaken>(launcher::TakePlan{plan::to_json_value(plan), 0, "", {}},
                                        "to take the plan")
         .at(1)
         .path;
