@@ -196,6 +196,24 @@ TEST_CASE("a token that a server repeats is not repeated", "[hub]") {
   CHECK(said.find("Bearer " + access.token) == std::string::npos);
 }
 
+TEST_CASE("a password of HF_ENDPOINT that a server repeats is not repeated", "[hub]") {
+  StandInServer server([](int connection, const std::string& request) {
+    const size_t begin = request.find("Authorization: ");
+    StandInServer::say(
+        connection, 400,
+        R"({"error": "pass%20word )" + request.substr(begin, request.find('\r', begin) - begin) + R"("})");
+  });
+  Access access = impatient(server);
+  access.token.clear();
+  access.endpoint.insert(access.endpoint.find("//") + 2, "user:pass%20word@");
+  Api api(access);
+  const std::string said = api.refusal(api.ask("/api/x"), {"org/name"}, "").render();
+  INFO(said);
+  CHECK(said.find("<PASSWORD> Authorization: Basic <CREDENTIALS>") != std::string::npos);
+  CHECK(said.find("pass%20word") == std::string::npos);
+  CHECK(said.find("dXNlcjpwYXNz") == std::string::npos);
+}
+
 TEST_CASE("an answer with the token in it is read as it came", "[hub]") {
   StandInServer server([](int connection, const std::string&) {
     StandInServer::say(connection, 200, R"({"tokenizer": "token"})");

@@ -12,6 +12,7 @@
 #include "hftrain/base/printable.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/text.h"
+#include "hftrain/http/credentials.h"
 
 namespace hftrain::hub {
 namespace {
@@ -84,7 +85,7 @@ std::string Api::reason_of(const http::Answer& answer) const {
     if (error != body->end() && error->is_string()) text = error->get<std::string>();
   }
   return "HTTP " + std::to_string(answer.status) +
-         (text.empty() ? "" : ": " + printable(without_token(text).substr(0, kShownOfAnAnswer)));
+         (text.empty() ? "" : ": " + printable(without_secrets(text).substr(0, kShownOfAnAnswer)));
 }
 
 Api::Api(Access access, const std::atomic<bool>* stop)
@@ -102,13 +103,14 @@ void Api::check_address(const std::string& url) const {
   const bool without_tls = url.starts_with("http://");
   if (url.starts_with("https://") || (without_tls && !access_.endpoint.starts_with("https://"))) return;
   throw Error(ExitCode::kEnvironment, "the Hub names an address that is not gone to")
-      .where(masked("HF_ENDPOINT", printable(without_token(origin_of(url)))))
+      .where(masked("HF_ENDPOINT", printable(without_secrets(origin_of(url)))))
       .why(without_tls ? "it is one without TLS" : "it is none of https:// or http://")
       .hint("is HF_ENDPOINT the address of a Hub?");
 }
 
-std::string Api::without_token(std::string text) const {
-  return without_secret(std::move(text), access_.token, "token");
+std::string Api::without_secrets(std::string text) const {
+  text = without_secret(std::move(text), access_.token, "token");
+  return http::without_password(std::move(text), http::credentials_in(access_.endpoint));
 }
 
 http::Answer Api::once(const std::string& target, http::Request request) {

@@ -40,10 +40,10 @@ class Api {
                 const std::string& file = "") const;
   Error token_not_taken(const http::Answer& answer) const;
   // What the server says: X-Error-Message, "error" of the JSON, the status, or why there is no answer. One line, shortened, without
-  // the token.
+  // the token and a password of HF_ENDPOINT.
   std::string reason_of(const http::Answer& answer) const;
   // Of what a server says and people are shown: it may repeat the request. Not of what is read, where the token may be a word.
-  std::string without_token(std::string text) const;
+  std::string without_secrets(std::string text) const;
   // The last request ended because nothing came, or moved, as long as was waited for.
   bool met_silence() const { return silence_; }
   bool stopped() const { return stop_ != nullptr && *stop_; }

@@ -111,7 +111,7 @@ class Partial {
       throw Error(ExitCode::kEnvironment, "the Hub sent another part of a file than was asked for")
           .where(remote_.path)
           .why(range == head.headers.end() ? "it does not say which"
-                                           : printable(api_.without_token(range->second)))
+                                           : printable(api_.without_secrets(range->second)))
           .hint("start the command again; what was there of the file is given up");
   }
 

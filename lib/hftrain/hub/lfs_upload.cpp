@@ -147,7 +147,8 @@ Json actions_for(const Api& api, const Repository& repository, const Json& objec
     if (error != each.end() && error->is_object())
       throw no_place(
           api, repository,
-          "it says: " + printable(api.without_token(text_of(*error, "message")).substr(0, kShownOfAMessage)));
+          "it says: " +
+              printable(api.without_secrets(text_of(*error, "message")).substr(0, kShownOfAMessage)));
     return each.value("actions", Json::object());
   }
   throw no_place(api, repository, "its answer does not name the file");

@@ -137,7 +137,7 @@ fault("HF_HUB_OFFLINE=0 does not win over TRANSFORMERS_OFFLINE=1",
 
 fault("the token is cut from answers before they are read",
       API, "std::optional<Json> body = try_parse_json(answer.body);\n  if (body) return",
-      "std::optional<Json> body = try_parse_json(without_token(answer.body));\n  if (body) return",
+      "std::optional<Json> body = try_parse_json(without_secrets(answer.body));\n  if (body) return",
       tests=["hub: an answer with the token in it is read as it came"],
       says=r"token")
 
