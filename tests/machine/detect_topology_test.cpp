@@ -235,6 +235,21 @@ TEST_CASE("the topology holds the mask as the user gave it") {
   CHECK(topology.driver_version == "550.1");
 }
 
+TEST_CASE("a GPU that the driver does not open is told, and leaves the others to runs") {
+  FakeRoot root;
+  root.file("dev/nvidia0", "");
+  TopologySources sources = root.sources();
+  sources.gpus = [] {
+    return GpuInventory{four_gpus(), "550.1", "12.4", "", {"the NVIDIA driver does not open GPU 2: lost"}};
+  };
+  const Topology topology = detect_topology({}, sources);
+  CHECK(topology.gpu_problem.empty());
+  CHECK(topology.visible.devices.size() == 4);
+  REQUIRE(topology.visible.notes.size() == 1);
+  CHECK(topology.visible.notes[0].find("does not open GPU 2: lost; ranks have the others") !=
+        std::string::npos);
+}
+
 TEST_CASE("this machine is described without an error") {
   const Topology topology = detect_topology(Environment::of_process());
   CHECK(topology.host.usable_cores() >= 1);

@@ -1,7 +1,10 @@
 // A driver library with two GPUs, the second split in two instances, under the functions and layouts of the
-// NVML reference. Built as libnvidia-ml.so.1 beside the test, which finds it by its run path.
+// NVML reference. FAKE_NVML_REFUSES="15 0 4 0" gives what opening each of its GPUs, more of them than two, ends with. Built as libnvidia-ml.so.1 beside the test, which finds it by its run path.
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
+#include <vector>
 
 namespace {
 
@@ -15,6 +18,14 @@ Device devices[] = {{"GPU-one", "First", "00000000:01:00.0", 1000, 900, 9, 0},
                     {"MIG-a", "Second MIG", "", 500, 400, 0, 0},
                     {"MIG-b", "Second MIG", "", 700, 600, 0, 0}};
 int initialised = 0;
+
+std::vector<int> refusals() {
+  const char* text = std::getenv("FAKE_NVML_REFUSES");
+  std::istringstream words(text == nullptr ? "0 0" : text);
+  std::vector<int> codes;
+  for (int code = 0; words >> code;) codes.push_back(code);
+  return codes;
+}
 
 int copy(const char* text, char* target, unsigned size) {
   if (std::strlen(text) >= size) return 7;  // NVML_ERROR_INSUFFICIENT_SIZE
@@ -51,10 +62,13 @@ int nvmlSystemGetCudaDriverVersion_v2(int* version) {
   return *version = 12050, 0;
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {
-  return *count = 2, initialised == 1 ? 0 : 1;
+  return *count = static_cast<unsigned>(refusals().size()), initialised == 1 ? 0 : 1;
 }
+// Of those that open, the first is the first device and all others the second.
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) {
-  return *handle = &devices[index], 0;
+  bool first = true;
+  for (unsigned i = 0; i < index; ++i) first = first && refusals()[i] != 0;
+  return *handle = &devices[first ? 0 : 1], refusals()[index];
 }
 int nvmlDeviceGetName(void* device, char* text, unsigned size) {
   return copy(static_cast<Device*>(device)->name, text, size);

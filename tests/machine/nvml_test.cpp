@@ -1,4 +1,7 @@
 #include "hftrain/machine/detect_topology.h"
+
+#include <cstdlib>
+
 #include "support/catch.h"
 
 namespace hftrain::machine {
@@ -34,6 +37,39 @@ TEST_CASE("the driver's library is read by name: GPUs, memory, capability and MI
 TEST_CASE("the library is closed again and can be asked a second time") {
   CHECK(query_nvml().problem.empty());
   CHECK(query_nvml().devices.size() == 2);
+}
+
+class Refusing {
+ public:
+  explicit Refusing(const char* codes) { ::setenv("FAKE_NVML_REFUSES", codes, 1); }
+  ~Refusing() { ::unsetenv("FAKE_NVML_REFUSES"); }
+  Refusing(const Refusing&) = delete;
+  Refusing& operator=(const Refusing&) = delete;
+};
+
+TEST_CASE("GPUs behind one that the driver does not open are seen, and numbered without it") {
+  const char* lost = "the NVIDIA driver does not open GPU 1: fake error";
+  const Refusing one("0 15 0");
+  const GpuInventory inventory = query_nvml();
+  CHECK(inventory.problem.empty());
+  REQUIRE(inventory.devices.size() == 2);
+  CHECK((inventory.devices[1].uuid == "GPU-two" && inventory.devices[1].index == 1));
+  CHECK(inventory.unopened == std::vector<std::string>{lost});
+}
+
+TEST_CASE("GPUs that are kept from the process are none of its own") {
+  const Refusing others("4 4 0 4");
+  const GpuInventory inventory = query_nvml();
+  CHECK((inventory.problem.empty() && inventory.unopened.empty()));
+  REQUIRE(inventory.devices.size() == 1);
+  CHECK((inventory.devices[0].uuid == "GPU-one" && inventory.devices[0].index == 0));
+}
+
+TEST_CASE("where the driver opens none of its GPUs, that is a problem of the machine") {
+  const Refusing all("4 15");
+  const GpuInventory inventory = query_nvml();
+  CHECK(inventory.devices.empty());
+  CHECK(inventory.problem == "the NVIDIA driver does not open GPU 0: fake error");
 }
 
 }  // namespace

@@ -87,6 +87,8 @@ Finding gpu_finding(const plan::Topology& topology) {
   }
   if (!topology.gpu_problem.empty())
     finding.problem += ": runs stop with exit code 3, unless --use_cpu is given";
+  else if (!topology.devices.empty())
+    finding.problem = join(topology.visible.notes, "; ");
   return finding;
 }
 

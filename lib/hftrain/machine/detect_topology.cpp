@@ -62,6 +62,8 @@ plan::Topology detect_topology(const Environment& environment, const TopologySou
   topology.devices = std::move(inventory.devices);
   topology.visible = plan::apply_visible_devices(topology.devices, topology.mask, topology.device_order);
   if (topology.devices.empty()) return topology;
+  for (const std::string& why : inventory.unopened)
+    topology.visible.notes.push_back(why + "; ranks have the others, which are numbered without it");
   const std::string old =
       too_old(topology, sources.torch_cuda ? *sources.torch_cuda : cuda_of_own_libtorch(environment));
   if (old.empty()) return topology;

@@ -24,6 +24,7 @@ struct MemoryInfo {
   unsigned long long total, free, used;
 };
 constexpr unsigned kNameSize = 96;
+constexpr Result kNoPermission = 4;
 
 struct CloseLibrary {
   void operator()(void* library) const { ::dlclose(library); }
@@ -47,6 +48,9 @@ class Nvml {
     const auto text = reinterpret_cast<Function>(::dlsym(library_.get(), "nvmlErrorString"));
     return text != nullptr && last_ > 0 ? text(last_) : "an incomplete driver library";
   }
+
+  // What the last call found is there, for others: a scheduler or a container keeps it from this process.
+  bool is_denied() const { return last_ == kNoPermission; }
 
   std::string text(const char* name) {
     std::array<char, kNameSize> buffer{};
@@ -94,6 +98,24 @@ void read_instances(Nvml& nvml, Handle handle, CudaDevice& device) {
   }
 }
 
+// The count is of all GPUs, those that are not opened among them. CUDA numbers the others alone.
+void read_devices(Nvml& nvml, unsigned count, GpuInventory& inventory) {
+  std::string first;
+  for (unsigned i = 0; i < count; ++i) {
+    Handle handle = nullptr;
+    if (nvml.call("nvmlDeviceGetHandleByIndex_v2", i, &handle)) {
+      inventory.devices.push_back(read_device(nvml, handle, static_cast<int>(inventory.devices.size())));
+      read_instances(nvml, handle, inventory.devices.back());
+      continue;
+    }
+    const std::string why =
+        "the NVIDIA driver does not open GPU " + std::to_string(i) + ": " + nvml.last_error();
+    if (first.empty()) first = why;
+    if (!nvml.is_denied()) inventory.unopened.push_back(why);
+  }
+  if (inventory.devices.empty()) inventory.problem = first;
+}
+
 GpuInventory read_inventory(Nvml& nvml) {
   GpuInventory inventory;
   inventory.driver_version = nvml.text("nvmlSystemGetDriverVersion");
@@ -106,16 +128,7 @@ GpuInventory read_inventory(Nvml& nvml) {
     inventory.problem = "the NVIDIA driver does not list its GPUs: " + nvml.last_error();
     return inventory;
   }
-  for (unsigned i = 0; i < count; ++i) {
-    Handle handle = nullptr;
-    if (!nvml.call("nvmlDeviceGetHandleByIndex_v2", i, &handle)) {
-      inventory.problem =
-          "the NVIDIA driver does not open GPU " + std::to_string(i) + ": " + nvml.last_error();
-      return inventory;
-    }
-    inventory.devices.push_back(read_device(nvml, handle, static_cast<int>(i)));
-    read_instances(nvml, handle, inventory.devices.back());
-  }
+  read_devices(nvml, count, inventory);
   return inventory;
 }
 

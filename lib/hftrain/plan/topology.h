@@ -27,7 +27,9 @@ struct GpuInventory {
   std::vector<CudaDevice> devices;  // PCI order
   std::string driver_version;       // "550.54.15"
   std::string cuda_version;         // newest CUDA the driver supports: "12.4"
-  std::string problem;              // why the driver could not be asked
+  std::string problem;              // why the driver could not be asked, or opens none of its GPUs
+  std::vector<std::string>
+      unopened;  // why it does not open some of them, of which `devices` and their numbers say nothing
 };
 
 // One entry of the mask that CUDA accepts; its position is the ordinal that workers use.
