@@ -81,7 +81,10 @@ void tell_crowd(const CommandContext& context, const front::Inputs& inputs, cons
   // GPUs are shared out by `parallel`, however few the trials are so far: more of them may go on with the same search.
   if (at_a_time < 2 || (gpus > 0 ? slots : at_a_time) <= room) return;
   context.err << "warning: " << at_a_time << " trials at a time on " << with_thousands(room)
-              << (gpus > 0 ? " GPUs: each sees all of them" : " cores: each has a part of one")
+              << (gpus > 0 ? " GPU" : " core") << (room == 1 ? "" : "s")
+              << (gpus == 0   ? ": each has a part of one"
+                  : room == 1 ? ": all of them see it"
+                              : ": each sees all of them")
               << "\n  try: parallel: " << std::min(room, at_a_time) << " in " << request.file << std::endl;
 }
 
