@@ -56,9 +56,10 @@ struct LengthFixture {
     return data::prepare(request, [] { return std::make_shared<const testing::ByteTokenizer>(); }, {})
         .value();
   }
-  std::vector<int32_t> lengths(const std::string& name, const std::string& content, Recipe recipe) const {
+  std::vector<int32_t> lengths(const std::string& name, const std::string& content, Recipe recipe,
+                               int64_t padded = 0) const {
     const PreparedData prepared = prepare(name, content, std::move(recipe));
-    return *lengths_of_samples(*Dataset::open(prepared.train->cache_path, prepared.train->columns));
+    return *lengths_of_samples(*Dataset::open(prepared.train->cache_path, prepared.train->columns), padded);
   }
   std::string refusal(const std::string& name, const std::string& content) const {
     try {
@@ -93,6 +94,16 @@ TEST_CASE("lengths come from the column that is named, else from the tokens") {
   CHECK(fixture.lengths("b.csv", "length,text\n12,x\n3,yz\n", with_lengths(kept_rows(), "length")) ==
         LengthList{12, 3});
   CHECK(fixture.lengths("c.txt", "x\nyz\n\n", with_lengths(kept_rows(), "length")) == LengthList{3, 4, 2});
+}
+
+// The example scripts pad such rows when they tokenise them, and the Trainer then counts what is there.
+TEST_CASE("rows that are padded to one length are of that length, but where a column counts them") {
+  const LengthFixture fixture;
+  CHECK(fixture.lengths("a.jsonl", kCountedRows, kept_rows(), 20) == LengthList{20, 20});
+  CHECK(fixture.lengths("a.jsonl", kCountedRows, with_lengths(kept_rows(), "tokens"), 20) ==
+        LengthList{20, 20});
+  CHECK(fixture.lengths("a.jsonl", kCountedRows, with_lengths(kept_rows(), "length"), 20) ==
+        LengthList{9, 7});
 }
 
 TEST_CASE("the task does not take the column of lengths for one of its own") {

@@ -41,7 +41,7 @@ class LengthEncoder final : public Encoder {
     inner_->encode(records, features);
     const std::vector<int32_t>& ids = features.columns.front().lengths;
     for (size_t sample = before; sample < ids.size(); ++sample) {
-      lengths.integers.push_back(ids[sample]);
+      lengths.integers.push_back(kUncounted);
       lengths.lengths.push_back(1);
     }
     take_counted(records, ids.size() - before, lengths.integers);
@@ -97,19 +97,19 @@ Recipe with_lengths(Recipe recipe, const std::string& name) {
                                            columns(split).columns);
   };
   for (Json* options : {&recipe.options, &recipe.training_options})
-    if (!options->is_null()) (*options)["length_column"] = name;
+    if (!options->is_null()) (*options)["lengths_in"] = name;
   return recipe;
 }
 
-SampleLengths lengths_of_samples(const Dataset& dataset) {
+SampleLengths lengths_of_samples(const Dataset& dataset, int64_t padded) {
   auto lengths = std::make_shared<std::vector<int32_t>>(static_cast<size_t>(dataset.size()), 1);
-  const bool counted = dataset.has(kLengths);
-  if (!counted && !dataset.has(kInputIds)) return lengths;
-  const ColumnFile& column = dataset.column(counted ? kLengths : kInputIds);
+  const ColumnFile* counts = dataset.has(kLengths) ? &dataset.column(kLengths) : nullptr;
+  const ColumnFile* ids = dataset.has(kInputIds) ? &dataset.column(kInputIds) : nullptr;
   for (int64_t sample = 0; sample < dataset.size(); ++sample) {
-    int64_t length = column.length(sample);
-    if (counted) column.copy_to(sample, &length);
-    (*lengths)[static_cast<size_t>(sample)] = static_cast<int32_t>(length);
+    int64_t length = kUncounted;
+    if (counts != nullptr) counts->copy_to(sample, &length);
+    if (length == kUncounted && ids != nullptr) length = padded > 0 ? padded : ids->length(sample);
+    if (length != kUncounted) (*lengths)[static_cast<size_t>(sample)] = static_cast<int32_t>(length);
   }
   return lengths;
 }

@@ -19,7 +19,7 @@ data::SamplerOptions sampler_of(const plan::RunPlan& plan, const comm::Communica
   options.even_batches = plan.data.even_batches;
   options.split_batches = plan.data.split_batches;
   if (sampling != Sampling::kRandom && sampling != Sampling::kSequential)
-    options.lengths = data::lengths_of_samples(split);
+    options.lengths = data::lengths_of_samples(split, plan.data.padding.length);
   return options;
 }
 
