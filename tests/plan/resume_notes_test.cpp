@@ -166,10 +166,43 @@ TEST_CASE("a run that goes on with other options of its optimizer is told what m
   };
   CHECK(warned({}, {}).empty());
   CHECK(warned({{"momentum", "0.5"}}, {"--optim_args", "momentum=0.5"}).empty());
-  const std::string less = warned({{"momentum", "0.5"}}, {});
-  CHECK(contains(less, "goes on with other options of sgd: none instead of momentum=0.5"));
+  const std::string less = warned({{"momentum", "0.5"}}, {"--optim_args", "momentum=0.9"});
+  CHECK(contains(less, "goes on with other options of sgd: momentum=0.9 instead of momentum=0.5"));
   CHECK(contains(less, "--optim_args momentum=0.5 where the run is to be the same"));
-  CHECK(contains(warned({}, {"--optim_args", "momentum=0.5"}), "momentum=0.5 instead of none"));
+}
+
+TEST_CASE("a run whose options keep other things of a gradient than its checkpoint has is refused") {
+  using Options = std::map<std::string, std::string>;
+  const auto refusal = [](const char* optimizer, const Options& before, const std::string& now) {
+    std::vector<std::string> flags = {"--optim", optimizer};
+    if (!now.empty()) flags.insert(flags.end(), {"--optim_args", now});
+    const Case run(std::move(flags));
+    ResolveInput input = run.input();
+    input.saved = SavedRun{.optimizer = optimizer, .optimizer_options = before};
+    try {
+      resolve(input);
+      return std::string();
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kData);
+      return error.render();
+    }
+  };
+  const std::string more = refusal("sgd", {{"momentum", "0.5"}}, "");
+  CHECK(contains(more, "the checkpoint keeps more of the optimizer than this run: momentum_buffer"));
+  CHECK(contains(more, "options of sgd here: none; there: momentum=0.5"));
+  CHECK(contains(more, "--optim_args momentum=0.5, or a new run"));
+  const std::string less = refusal("sgd", {}, "momentum=0.5");
+  CHECK(contains(less, "keeps less of the optimizer than this run: momentum_buffer"));
+  CHECK(contains(less, "leave --optim_args out, or a new run"));
+  CHECK(contains(refusal("rmsprop", {{"centered", "true"}}, "momentum=0.5"),
+                 "keeps more of the optimizer than this run: grad_avg"));
+  CHECK(
+      contains(refusal("rmsprop", {}, "centered=true,momentum=0.1"), "this run: grad_avg, momentum_buffer"));
+  CHECK(contains(refusal("adamw_anyprecision", {{"use_kahan_summation", "True"}}, ""),
+                 "than this run: compensation"));
+  for (const char* same : {"momentum=0.5", "momentum=0.9,dampening=0.1"})
+    CHECK(refusal("sgd", {{"momentum", "0.5"}}, same).empty());
+  CHECK(refusal("rmsprop", {{"centered", "false"}}, "momentum=0").empty());
 }
 
 TEST_CASE("a task that leaves types of tokens out says nothing of them to a run that goes on") {

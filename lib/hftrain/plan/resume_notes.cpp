@@ -1,7 +1,10 @@
 // What is different about a run that goes on from a checkpoint (outputs.md 8.9 of the contract).
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "hftrain/base/text.h"
+#include "hftrain/plan/optimizer_memory.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/tasks/padded_sequences.h"
 
@@ -123,13 +126,11 @@ void note_options(const ResolveInput& input, const RunPlan& plan, std::vector<Di
   if (!goes_by_flags(input, plan) || input.saved->optimizer.empty()) return;
   const auto& before = input.saved->optimizer_options;
   if (!before || *before == plan.optimizer.options) return;
-  notes.push_back(
-      warning("the run goes on with other options of " + plan.optimizer.name + ": " +
-                  told(plan.optimizer.options) + " instead of " + told(*before),
-              "this run's decide, where torch's optimizers go on with those of their checkpoint; state that "
-              "only one of the two keeps is refused when the checkpoint is loaded",
-              (before->empty() ? "no --optim_args" : "--optim_args " + told(*before)) +
-                  " where the run is to be the same"));
+  notes.push_back(warning("the run goes on with other options of " + plan.optimizer.name + ": " +
+                              told(plan.optimizer.options) + " instead of " + told(*before),
+                          "this run's decide, where torch's optimizers go on with those of their checkpoint",
+                          (before->empty() ? "no --optim_args" : "--optim_args " + told(*before)) +
+                              " where the run is to be the same"));
 }
 
 void note_optimizer(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
@@ -155,10 +156,37 @@ void note_schedule(const ResolveInput& input, const RunPlan& plan, std::vector<D
           " where the run is to be the same"));
 }
 
+std::vector<std::string> without(const std::vector<std::string>& states,
+                                 const std::vector<std::string>& others) {
+  std::vector<std::string> left;
+  std::set_difference(states.begin(), states.end(), others.begin(), others.end(), std::back_inserter(left));
+  return left;
+}
+
+// Of the same optimizer: torch would go on with the options that the checkpoint was made with.
+void check_kept_states(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  if (!goes_by_flags(input, plan) || !input.saved->optimizer_options) return;
+  OptimizerPlan before = plan.optimizer;
+  before.options = *input.saved->optimizer_options;
+  const std::vector<std::string> saved = states_by_options(before), own = states_by_options(plan.optimizer);
+  if (saved == own) return;
+  const std::vector<std::string> more = without(saved, own);
+  problems.add(
+      ExitCode::kData,
+      {Diagnostic::Severity::kError,
+       std::string("the checkpoint keeps ") + (more.empty() ? "less" : "more") +
+           " of the optimizer than this run: " + join(more.empty() ? without(own, saved) : more, ", "),
+       input.parsed.origins.describe("optim_args"),
+       "options of " + plan.optimizer.name + " here: " + told(plan.optimizer.options) +
+           "; there: " + told(before.options),
+       (before.options.empty() ? "leave --optim_args out" : "--optim_args " + told(before.options)) +
+           ", or a new run in another --output_dir, from these weights with --model_name_or_path"});
+}
+
 }  // namespace
 
 void check_resumed_optimizer(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
-  if (!has_other_optimizer(input, plan)) return;
+  if (!has_other_optimizer(input, plan)) return check_kept_states(input, plan, problems);
   const std::string &before = input.saved->optimizer, &now = plan.optimizer.name;
   if (takes_its_moments(rule_of(before), rule_of(now))) return;
   problems.usage("the saved optimizer is \"" + before + "\", this run's is \"" + now + "\"",
