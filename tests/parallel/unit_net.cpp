@@ -99,13 +99,15 @@ at::Tensor UnitNet::loss(const at::Tensor& ids, nn::UnitRunner& runner, at::Scal
   })[0];
   at::Tensor memory;
   for (size_t i = 1; i + 1 < units_.size(); ++i) {
-    const Tensors out = run(units_[i], {x, memory}, [](at::TensorList p, at::TensorList in) {
+    const bool dropped = drops_ && i > 1;
+    const Tensors out = run(units_[i], {x, memory}, [dropped](at::TensorList p, at::TensorList in) {
+      if (dropped) return Tensors{in[0].view_as(in[0]), {}};
       const at::Tensor seen = in[1].defined() ? in[0] + in[1] : in[0];
       const at::Tensor inner = at::relu(seen.matmul(p[1].t()) + p[2]).matmul(p[3].t());
       return Tensors{in[0] + p[0] * inner, inner * in[0]};
     });
-    x = out[0];
-    if (shares_memory_ && i == 1) memory = out[1];
+    if (!encodes_ || i > 1) x = out[0];
+    if (shares_memory_ && i == 1) memory = out[encodes_ ? 0 : 1];
   }
   return run(units_.back(), {x}, [labels](at::TensorList p, at::TensorList in) {
     const at::Tensor logits = (in[0] * p[0]).matmul(p[1].t()).to(at::kFloat);

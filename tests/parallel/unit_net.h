@@ -35,6 +35,8 @@ class UnitNet {
   // From now on the first block has a second output, which every later block takes beside the first, as the
   // blocks of a decoder take the encoder's states.
   void share_memory() { shares_memory_ = true; }
+  // The same, and nothing else comes of the first block; `drops`: on this rank the later ones are passed over.
+  void encode(bool drops) { shares_memory_ = encodes_ = true, drops_ = drops; }
 
  private:
   void add(const std::string& name, const at::Tensor& values, bool trainable = true);
@@ -42,7 +44,7 @@ class UnitNet {
   std::vector<std::string> names_;
   std::vector<at::Tensor> parameters_;
   std::vector<nn::Unit> units_;
-  bool shares_memory_ = false;
+  bool shares_memory_ = false, encodes_ = false, drops_ = false;
 };
 
 // `rows` sequences of 9 tokens.

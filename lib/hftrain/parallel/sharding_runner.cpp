@@ -1,14 +1,21 @@
 #include "hftrain/parallel/sharding_runner.h"
 
 #include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "hftrain/base/error.h"
 #include "hftrain/plan/rank_memory.h"
 
 namespace hftrain::parallel {
 namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
 
 std::vector<size_t> owners_of(const nn::Unit& unit, const std::vector<size_t>& owners) {
   std::vector<size_t> units;
@@ -21,6 +28,30 @@ std::vector<size_t> owners_of(const nn::Unit& unit, const std::vector<size_t>& o
 
 bool needs_gradient(const at::Tensor& tensor) {
   return tensor.defined() && tensor.requires_grad();
+}
+
+// Of a unit's output and its entries the output. Backward goes on to all of them, without a gradient but to the first: an entry that
+// the unit leaves out on this rank (a layer that is dropped) may be all that leads to an earlier unit, which the others then gather.
+struct Joined : Function<Joined> {
+  static at::Tensor forward(AutogradContext* ctx, at::TensorList output_and_entries) {
+    ctx->set_materialize_grads(false);
+    ctx->saved_data["entries"] = static_cast<int64_t>(output_and_entries.size()) - 1;
+    return output_and_entries.front().view_as(output_and_entries.front());
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    variable_list to(1 + static_cast<size_t>(ctx->saved_data["entries"].toInt()));
+    to.front() = grads.front();
+    return to;
+  }
+};
+
+void join(const std::vector<at::Tensor>& entries, std::vector<at::Tensor>& outputs) {
+  const auto output = std::ranges::find_if(outputs, needs_gradient);
+  if (output == outputs.end()) return;
+  std::vector<at::Tensor> joined = {*output};
+  std::ranges::copy_if(entries, std::back_inserter(joined), needs_gradient);
+  if (joined.size() > 2) *output = Joined::apply(at::TensorList(joined));  // one entry leads on in any case
 }
 
 }  // namespace
@@ -57,6 +88,7 @@ std::vector<at::Tensor> ShardingRunner::run(const nn::Unit& unit, at::TensorList
     if (training && needs_gradient(entry)) entry = entry.view_as(entry);
   }
   std::vector<at::Tensor> outputs = function(parameters, entries);
+  if (training) join(entries, outputs);
   uses_[index].watched = training && std::any_of(outputs.begin(), outputs.end(), needs_gradient);
   if (uses_[index].watched) watch(index, entries, outputs);
   release_after_forward(index);
@@ -105,8 +137,12 @@ void ShardingRunner::watch(size_t index, at::TensorList entries, at::TensorList 
     ++uses_[index].open_inputs;
     entry.register_hook([this, index](const at::Tensor&) { input_done(index); });
   }
-  if (uses_[index].open_inputs == 0) return;
-  for (const size_t unit : uses_[index].units) ++progress_[unit].open_uses;
+  for (const size_t unit : uses_[index].units) {
+    if (uses_[index].open_inputs == 0)
+      progress_[unit].has_first_use = true;
+    else
+      ++progress_[unit].open_uses;
+  }
 }
 
 void ShardingRunner::begin_pass(bool reduce, bool last) {
@@ -119,6 +155,7 @@ void ShardingRunner::begin_pass(bool reduce, bool last) {
   }
   for (size_t unit = 0; unit < units_.size(); ++unit) {
     progress_[unit].open_uses = 0;
+    progress_[unit].has_first_use = false;
     progress_[unit].missing_gradients = units_[unit].trainable_parameters();
     progress_[unit].ready = false;
   }
@@ -137,7 +174,7 @@ void ShardingRunner::input_done(size_t index) {
 
 void ShardingRunner::after_backward(size_t index) {
   for (const size_t unit : uses_[index].units) {
-    --progress_[unit].open_uses;
+    if (--progress_[unit].open_uses == 0) settle_missing(unit);
     release_if_complete(unit);
   }
   if (prefetch_.backward == BackwardPrefetch::kPost) prefetch_before(index);
@@ -145,10 +182,22 @@ void ShardingRunner::after_backward(size_t index) {
 
 void ShardingRunner::gradient_ready(size_t unit, ShardedParameter& parameter) {
   if (!reduce_) parameter.keep_gradient();
+  if (progress_[unit].missing_gradients == 0)
+    throw Error(ExitCode::kInternal, "a gradient came when its unit's backward pass was over")
+        .where(units_[unit].name());
   if (--progress_[unit].missing_gradients > 0) return;
   progress_[unit].ready = true;
   if (reduce_) reduce_in_order();
   release_if_complete(unit);
+}
+
+// Leaves come before what made the inputs, so none comes any more. A layer that was dropped has none, and its reduction begins where
+// that of the other ranks does, between the same gathers.
+void ShardingRunner::settle_missing(size_t unit) {
+  if (progress_[unit].missing_gradients == 0 || progress_[unit].has_first_use) return;
+  progress_[unit].missing_gradients = 0;
+  progress_[unit].ready = true;
+  if (reduce_) reduce_in_order();
 }
 
 void ShardingRunner::release_if_complete(size_t unit) {

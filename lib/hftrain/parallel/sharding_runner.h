@@ -8,8 +8,8 @@
 // through and all its gradients have come.
 //
 // Gradients are reduced unit by unit in a fixed order (the reverse of first use), whatever order they come
-// in, so that all ranks issue the same operations. All ranks run the same units; a trainable parameter that
-// gets no gradient in a pass counts as zero.
+// in, so that all ranks issue the same operations. All ranks run the same units, though one may leave out what is in them (a layer that is
+// dropped); a trainable parameter that gets no gradient in a pass counts as zero.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +57,8 @@ class ShardingRunner final : public nn::UnitRunner {
   };
   struct Progress {  // of a plan unit in this pass
     size_t first_use = 0, last_use = 0;
-    int open_uses = 0;  // whose backward is not through
+    int open_uses = 0;           // whose backward is not through
+    bool has_first_use = false;  // one that nothing was made before, of whose end nobody tells
     int missing_gradients = 0;
     bool ready = false;  // to be reduced
   };
@@ -71,6 +72,7 @@ class ShardingRunner final : public nn::UnitRunner {
   void before_backward(size_t index);
   void input_done(size_t index);
   void after_backward(size_t index);
+  void settle_missing(size_t unit);
   void release_if_complete(size_t unit);
   void reduce_in_order();
   void start_reduction(size_t unit);
