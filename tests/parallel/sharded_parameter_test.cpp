@@ -6,13 +6,14 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 
+#include "parallel/late_fetches.h"
 #include "support/catch.h"
 
 namespace hftrain::parallel {
 namespace {
 
 // A device that comes to a copy when somebody waits for it.
-class WaitedCopies final : public HostCopies {
+class WaitedCopies final : public testing::LateFetches {
  public:
   void start(const at::Tensor& there, const at::Tensor& source) override {
     waiting_.emplace_back(there, source.clone());

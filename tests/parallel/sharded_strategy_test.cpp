@@ -21,6 +21,7 @@
 #include "hftrain/parallel/shard_unit.h"
 #include "hftrain/parallel/sharded_parameter.h"
 #include "parallel/adamw.h"
+#include "parallel/late_fetches.h"
 #include "parallel/unit_net.h"
 #include "support/catch.h"
 
@@ -50,6 +51,7 @@ struct Variant {
   double max_norm = 0.05;
   bool checkpointing = false;
   bool shares_memory = false;  // an output goes into many later units
+  bool drops = false;  // and is all that leads to its unit, while the second rank drops the later ones
   at::ScalarType compute = at::kFloat;
   std::function<void(plan::StrategyPlan&)> change = [](plan::StrategyPlan&) {};
   int steps = 12;
@@ -83,8 +85,8 @@ void fill(Strategy& strategy, const std::map<std::string, at::Tensor>& values) {
       Access::kWrite);
 }
 
-// What is on its way is not a number to whoever reads it before waiting for it.
-class LateCopies final : public parallel::HostCopies {
+// What is on its way is not a number to whoever reads it before waiting for it; what is fetched comes when it is used.
+class LateCopies final : public testing::LateFetches {
  public:
   void start(const at::Tensor& there, const at::Tensor& source) override {
     there.fill_(std::numeric_limits<double>::quiet_NaN());
@@ -122,8 +124,11 @@ std::unique_ptr<Strategy> sharded(const Variant& variant, const UnitNet& net,
   return strategy;
 }
 
-std::unique_ptr<Strategy> replicated(const UnitNet& net, comm::Communicator& communicator) {
-  return std::make_unique<ReplicatedStrategy>(plan::StrategyPlan{}, net.list(), adamw, communicator);
+std::unique_ptr<Strategy> replicated(const UnitNet& net, comm::Communicator& communicator,
+                                     bool finds_unused = false) {
+  plan::StrategyPlan plan;
+  plan.find_unused_parameters = finds_unused;
+  return std::make_unique<ReplicatedStrategy>(plan, net.list(), adamw, communicator);
 }
 
 at::Tensor rows_of(const at::Tensor& batch, const comm::Communicator& communicator) {
@@ -210,6 +215,7 @@ std::vector<Variant> variants() {
                    .accumulation = 2,
                    .checkpointing = true,
                    .shares_memory = true});
+    all.push_back({.name = name + ", dropped layers", .stage = stage, .drops = true});
     all.push_back({.name = name + ", bfloat16", .stage = stage, .accumulation = 2, .compute = at::kBFloat16});
     all.push_back({.name = name + ", hybrid", .stage = stage, .replicate = 2});
     all.push_back({.name = name + ", small ones whole",
@@ -277,6 +283,7 @@ void compare(const Variant& variant, const Rank& rank) {
   const auto communicator = rank.connect();
   UnitNet expected_net(kSeed), net(kSeed);
   if (variant.shares_memory) expected_net.share_memory(), net.share_memory();
+  if (variant.drops) expected_net.encode(communicator->rank() == 1), net.encode(communicator->rank() == 1);
   if (variant.changes_no_bit) {
     Variant plain = variant;
     plain.change = Variant{}.change;
@@ -286,7 +293,7 @@ void compare(const Variant& variant, const Rank& rank) {
     const auto strategy = sharded(variant, net, *communicator);
     return check_same(train(*strategy, net, variant, *communicator), expected);
   }
-  const auto reference = replicated(expected_net, *communicator);
+  const auto reference = replicated(expected_net, *communicator, variant.drops);
   const History expected = train(*reference, expected_net, variant, *communicator);
   const auto strategy = sharded(variant, net, *communicator);
   const bool whole = variant.compute == at::kFloat;
@@ -618,6 +625,11 @@ TEST_CASE("prefetch, units that stay and host offload change no number", "[proce
 TEST_CASE("an output that goes into many later units gets the gradients of all of them", "[process]") {
   run_stages(", one output for many", 2);
   run_stages(", one output for many, checkpointing", 2);
+}
+
+TEST_CASE("a rank that drops all layers behind an encoder gathers it backwards as the others do",
+          "[process]") {
+  run_stages(", dropped layers", 2);
 }
 
 TEST_CASE("gradients that come to the host late are waited for before they are read", "[process]") {

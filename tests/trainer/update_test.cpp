@@ -15,6 +15,7 @@
 
 #include "hftrain/trainer/components.h"
 #include "hftrain/trainer/step_clock.h"
+#include "parallel/late_fetches.h"
 #include "support/catch.h"
 #include "trainer/tiny_run.h"
 
@@ -35,7 +36,7 @@ LoadedBatch batch_of(int64_t first_sample, int64_t rows) {
 }
 
 // As of a device that is always behind: what is on its way is no number before somebody waits.
-class LateNumbers final : public parallel::HostCopies {
+class LateNumbers final : public testing::LateFetches {
  public:
   void start(const at::Tensor& there, const at::Tensor& source) override {
     there.fill_(std::numeric_limits<double>::quiet_NaN());

@@ -5,6 +5,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <deque>
+#include <map>
 #include <utility>
 
 namespace hftrain::parallel {
@@ -15,12 +16,11 @@ class StreamCopies final : public HostCopies {
   explicit StreamCopies(at::Device device)
       : device_(device),
         guard_(device.type()),
-        stream_(guard_.getStreamFromGlobalPool(device, /*isHighPriority=*/false)) {}
+        stream_(guard_.getStreamFromGlobalPool(device, /*isHighPriority=*/false)),
+        fetching_(guard_.getStreamFromGlobalPool(device, /*isHighPriority=*/false)) {}
 
   void start(const at::Tensor& there, const at::Tensor& source) override {
-    c10::Event computed(device_.type());
-    computed.record(guard_.getStream(device_));
-    computed.block(stream_);
+    follow(stream_);
     const c10::StreamGuard on_own_stream(stream_);
     there.copy_(source, /*non_blocking=*/true);
     source.record_stream(stream_);  // its memory is not given to anybody else before the copy is over
@@ -37,12 +37,40 @@ class StreamCopies final : public HostCopies {
       marks_.front().second.synchronize();
   }
 
+  Mark fetch(std::function<void()> work) override {
+    follow(fetching_);  // memory that is written to may be read by what was told before
+    const c10::StreamGuard on_own_stream(fetching_);
+    work();
+    fetches_.emplace(++last_fetch_, c10::Event(device_.type())).first->second.record(fetching_);
+    return last_fetch_;
+  }
+
+  void use(Mark fetch) override {
+    const auto found = fetches_.find(fetch);
+    if (found == fetches_.end()) return;  // it was waited for
+    found->second.block(guard_.getStream(device_));
+    fetches_.erase(found);
+  }
+
+  void wait_for_fetches() override {
+    fetching_.synchronize();
+    fetches_.clear();
+  }
+
  private:
+  // `stream` runs what it is told from here on behind what the device was told before.
+  void follow(const c10::Stream& stream) const {
+    c10::Event told(device_.type());
+    told.record(guard_.getStream(device_));
+    told.block(stream);
+  }
+
   at::Device device_;
   c10::impl::VirtualGuardImpl guard_;
-  c10::Stream stream_;
+  c10::Stream stream_, fetching_;
   std::deque<std::pair<Mark, c10::Event>> marks_;  // oldest first
-  Mark last_ = 0;
+  std::map<Mark, c10::Event> fetches_;             // that nobody has used
+  Mark last_ = 0, last_fetch_ = 0;
 };
 
 }  // namespace

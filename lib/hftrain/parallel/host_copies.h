@@ -1,9 +1,10 @@
-// Gradients on their way from a device to the host, where offloaded optimizer states wait for them.
+// What is offloaded on its way: gradients from a device to the host, where the optimizer's states wait for them, and parameters back.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace hftrain::parallel {
@@ -21,9 +22,17 @@ class HostCopies {
   virtual Mark mark() = 0;
   // Returns when everything before `mark` is there.
   virtual void wait(Mark mark) = 0;
+
+  // `work` tells the device of copies to it and of what follows from them. They run behind what it was told before, beside what it is
+  // told from now on. The mark is of fetches alone.
+  virtual Mark fetch(std::function<void()> work) = 0;
+  // What the device is told from here on runs behind that fetch. Nobody waits here.
+  virtual void use(Mark fetch) = 0;
+  // Returns when all fetches are over: what they read may change.
+  virtual void wait_for_fetches() = 0;
 };
 
-// Copies on a stream of their own. Null for the CPU, whose tensors are there already.
+// Copies on two streams of their own, one for each way. Null for the CPU, whose tensors are there already.
 std::unique_ptr<HostCopies> make_host_copies(at::Device device);
 
 }  // namespace hftrain::parallel

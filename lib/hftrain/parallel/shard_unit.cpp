@@ -52,13 +52,23 @@ void ShardUnit::start_gather() {
     inputs.push_back(parameter->gather_input());
     outputs.push_back(parameter->buffer());
   }
-  fill_slots(parameters_);
   if (!allocated_) gathered_.peak = std::max(gathered_.peak, gathered_.now += transient_bytes_);
   allocated_ = whole_ = true;
-  if (!outputs.empty()) gather_ = groups_.shard->all_gather_async(outputs, inputs);
+  const auto fill = [this, outputs, inputs] {
+    fill_slots(parameters_);
+    if (!outputs.empty()) gather_ = groups_.shard->all_gather_async(outputs, inputs);
+  };
+  HostCopies* copies = parameters_.front()->placement().copies;
+  if (copies == nullptr) {
+    fill();
+  } else {
+    fetched_ = copies->fetch(fill);  // beside the maths of the unit before
+  }
 }
 
 void ShardUnit::finish_gather() {
+  if (fetched_) parameters_.front()->placement().copies->use(*fetched_);
+  fetched_.reset();
   if (gather_) gather_->wait();
   gather_.reset();
   for (const ShardedParameter* parameter : parameters_) let_go_of_pages(parameter->shard());

@@ -74,6 +74,7 @@ class ShardUnit {
   bool whole_ = false;           // gathered, or on the way
   bool allocated_ = false;
   std::optional<comm::PendingOperation> gather_;
+  std::optional<HostCopies::Mark> fetched_;  // of offloaded parameters
   std::unique_ptr<Reduction> reduction_;
   std::optional<HostCopies::Mark> arriving_;  // behind the copies of this unit's gradients
 };

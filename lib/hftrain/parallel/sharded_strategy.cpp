@@ -187,6 +187,7 @@ at::Tensor ShardedStrategy::clip_gradients(double max_norm, const at::Tensor& lo
 void ShardedStrategy::step(const optim::Pace& pace) {
   optim::Pace clipped = pace;
   clipped.gradient_factor = factor_;
+  if (copies_) copies_->wait_for_fetches();
   optimizer_->step(clipped);
   for (const ShardedParameter& parameter : parameters_) let_go_of_pages(parameter.shard());
   parameters_changed();
