@@ -1,6 +1,7 @@
 // What a run takes for granted of a GPU: its memory, its random numbers, its attention kernels, and NCCL, which a run of one rank
 // never calls.
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/eye.h>
@@ -8,12 +9,14 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/zeros.h>
 
+#include <torch/csrc/autograd/autograd.h>
 #include <cmath>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "hftrain/base/error.h"
 #include "hftrain/nn/attention.h"
+#include "hftrain/nn/document_attention.h"
 #include "hftrain/runtime/random_state.h"
 #include "hftrain/runtime/translate.h"
 #include "nn/gpu.h"
@@ -127,6 +130,36 @@ TEST_CASE("NCCL's collectives work among one rank", "[gpu]") {
   CHECK(apart(result, at::arange(6, there(dtype))) == 0);
   backend->barrier({})->wait();
   backend->shutdown();
+}
+
+// The result of documents that attend and their gradients, in float32.
+std::vector<at::Tensor> learnt_within(const std::vector<at::Tensor>& inputs, const AttentionMask& mask,
+                                      const AttentionOptions& options) {
+  const at::Tensor out = attention(inputs[0], inputs[1], inputs[2], mask, options);
+  const at::Tensor weights = at::arange(out.numel(), there(at::kFloat)).view(out.sizes()).sin();
+  std::vector<at::Tensor> all = torch::autograd::grad({(out * weights).sum()}, inputs);
+  all.push_back(out);
+  for (at::Tensor& each : all) each = each.to(at::kFloat);
+  return all;
+}
+
+TEST_CASE("documents in one call on a GPU learn what each by itself does", "[gpu]") {
+  if (testing::gpu().plugin == nullptr) HFTRAIN_SKIP(testing::gpu().missing);
+  const at::ScalarType dtype = GENERATE(at::kBFloat16, at::kHalf);
+  const int64_t groups = GENERATE(4, 2);
+  const std::optional<int64_t> window =
+      GENERATE(as<std::optional<int64_t>>{}, std::nullopt, std::optional<int64_t>(4));
+  INFO(dtype << ", " << groups << " groups, a window of " << window.value_or(0));
+  std::vector<at::Tensor> inputs;
+  for (const int64_t heads : {int64_t{4}, groups, groups})
+    inputs.push_back((at::rand({2, 12, heads, 64}, there(dtype)) - 0.5).requires_grad_(true));
+  const AttentionOptions options{.scale = 0.3, .window = window};
+  AttentionMask mask{.causal = true, .documents = {5, 1, 6, 9, 3}};
+  const std::vector<at::Tensor> each = learnt_within(inputs, mask, options);
+  CHECK(takes_documents_at_once(inputs[0], inputs[1], inputs[2], 9, options));
+  mask.shared = std::make_shared<SharedMasks>(true);
+  const std::vector<at::Tensor> together = learnt_within(inputs, mask, options);
+  for (size_t i = 0; i < each.size(); ++i) CHECK(at::allclose(together[i], each[i], 2e-2, 2e-2));
 }
 
 }  // namespace hftrain::nn

@@ -92,7 +92,9 @@ HeadOutput DecoderModel::head(nn::Parameters parameters, const at::Tensor& x,
 }
 
 DecoderPlaces DecoderModel::places_of(const Batch& batch) const {
-  const auto masks = batch.input_ids.is_cpu() ? nullptr : std::make_shared<nn::SharedMasks>();
+  const bool documents_at_once = options().kernels.rest == nn::Kernels::kFused;
+  const auto masks =
+      batch.input_ids.is_cpu() ? nullptr : std::make_shared<nn::SharedMasks>(documents_at_once);
   if (cache() != nullptr) return {cache()->padding(), cache()->positions(), {}, masks};
   DecoderPlaces places{mask_that_hides(batch, &Batch::attention_mask), batch.position_ids, {}, masks};
   const Head head = architecture().head();

@@ -21,6 +21,7 @@
 #include "hftrain/nn/attention_by_blocks.h"
 #include "hftrain/nn/cpu/step_attention.h"
 #include "hftrain/nn/device_attention.h"
+#include "hftrain/nn/document_attention.h"
 #include "hftrain/nn/masked_bias.h"
 #include "hftrain/nn/order_mask.h"
 #include "hftrain/nn/product.h"
@@ -110,8 +111,8 @@ struct WidenedAttention : Function<WidenedAttention> {
 };
 
 // Each document for itself, by the kernels that a row has: the work is that of the squares on the diagonal.
-at::Tensor attention_by_documents(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                                  const std::vector<int64_t>& documents, const AttentionOptions& options) {
+at::Tensor attention_of_each(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                             const std::vector<int64_t>& documents, const AttentionOptions& options) {
   const auto parts_of = [&](const at::Tensor& x) {
     return x.reshape({1, -1, x.size(2), x.size(3)}).split_with_sizes(documents, 1);
   };
@@ -121,6 +122,16 @@ at::Tensor attention_by_documents(const at::Tensor& query, const at::Tensor& key
   for (size_t i = 0; i < documents.size(); ++i)
     parts.push_back(attention(queries[i], keys[i], values[i], {.causal = true}, options));
   return at::cat(parts, 1).view({query.size(0), query.size(1), -1});
+}
+
+at::Tensor attention_by_documents(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                  const AttentionMask& mask, const AttentionOptions& options) {
+  if (mask.shared && mask.shared->documents_at_once()) {
+    const DocumentBounds& bounds = mask.shared->bounds(mask.documents, query.device());
+    if (takes_documents_at_once(query, key, value, bounds.longest, options))
+      return attention_within(bounds, query, key, value, options);
+  }
+  return attention_of_each(query, key, value, mask.documents, options);
 }
 
 // What hides keys from queries, and what is added to their scores; nothing where neither does.
@@ -217,7 +228,7 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
   }
   if (is_by_blocks(query, key, value, mask, options))
     return attention_by_blocks(query, key, value, mask, options);
-  if (!mask.documents.empty()) return attention_by_documents(query, key, value, mask.documents, options);
+  if (!mask.documents.empty()) return attention_by_documents(query, key, value, mask, options);
   if (is_step(query, key, value, mask, options)) return step_attention(query, key, value, mask, options);
   if (mask.past > 0 && query.size(1) > 1) return attend_one_by_one(query, key, value, mask, options);
   const int64_t batch = query.size(0), queries = query.size(1), keys = key.size(1);

@@ -38,4 +38,9 @@ at::Tensor SharedMasks::get(const at::Tensor& padding, const std::optional<Order
   return made_.emplace_back(order, dtype, keys, as_scores(seen, dtype)).mask;
 }
 
+const DocumentBounds& SharedMasks::bounds(const std::vector<int64_t>& documents, at::Device device) {
+  if (!bounds_) bounds_ = bounds_of(documents, device);
+  return *bounds_;
+}
+
 }  // namespace hftrain::nn

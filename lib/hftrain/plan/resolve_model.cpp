@@ -341,7 +341,9 @@ std::vector<Diagnostic> kernel_notes(const ResolveInput& input, const RunPlan& p
       {Diagnostic::Severity::kNote, "on GPUs use_liger_kernel may fuse the loss and the projections alone",
        input.parsed.origins.describe("use_liger_kernel"),
        "norms, rotary embedding, activations and cross-entropy have kernels there where the CUDA plug-in "
-       "was built with nvcc, which no GPU has timed yet; without it LibTorch's own run",
+       "was built with nvcc, which no GPU has timed yet; without it LibTorch's own run, and documents of "
+       "packed "
+       "rows attend in one call either way",
        ""});
   return notes;
 }

@@ -86,9 +86,9 @@ std::vector<Flag> precision_flags() {
        .help = "Use fused kernels for norms, rotary embedding, activation and loss.",
        .note = "Fused operators are used where the model family has them, with the flag and without it; "
                "false, given, means the plain forms where both exist. On GPUs kernels of this program's own "
-               "run where the flag or liger_kernel_config is given and the CUDA plug-in was built with nvcc; "
-               "else "
-               "LibTorch's do.",
+               "run where the flag or liger_kernel_config is given and the CUDA plug-in was built with nvcc, "
+               "else LibTorch's; and with either, documents of packed rows in float16 or bfloat16 attend in "
+               "one call of LibTorch's flash kernel, not in one each.",
        .when_given = true},
       {.name = "liger_kernel_config",
        .slot = at<&Arguments::precision, &PrecisionArguments::liger_kernel_config>,
