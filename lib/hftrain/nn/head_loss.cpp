@@ -9,6 +9,7 @@
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/mul.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -63,8 +64,7 @@ at::Tensor composed_rows(at::Tensor& logits, const at::Tensor& targets, const at
   grad.scatter_add_(1, index, at::full_like(index, smoothing - 1, grad.options()));
   at::Tensor factors = (targets != kIgnoreIndex).to(dtype).mul_(scale);
   if (kind.by_probability) factors.mul_(weights);
-  grad.mul_(factors.unsqueeze(1));
-  logits.copy_(grad);
+  at::mul_out(logits, grad, factors.unsqueeze(1));  // rounded on the way, in one pass
   return loss;
 }
 

@@ -76,7 +76,9 @@ at::Tensor turned(const at::Tensor& x, const at::Tensor& cosines, const at::Tens
   const int64_t half = x.size(3) / 2;
   const at::Tensor cos = cosines.unsqueeze(-2).to(x.scalar_type());
   const at::Tensor sin = sines.unsqueeze(-2).to(x.scalar_type());
-  const at::Tensor first = x.narrow(3, 0, half), second = x.narrow(3, half, half);
+  // Both at once: of two narrow()s each fills a gradient of the whole with zeros.
+  const std::vector<at::Tensor> halves = x.unflatten(3, {2, half}).unbind(3);
+  const at::Tensor &first = halves[0], &second = halves[1];
   return at::cat({first * cos - second * sin, second * cos + first * sin}, 3);
 }
 
