@@ -2,8 +2,6 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/randint.h>
-#include <c10/core/Allocator.h>
-#include <c10/util/ThreadLocalDebugInfo.h>
 
 #include <algorithm>
 #include <memory>
@@ -13,24 +11,10 @@
 #include "hftrain/nn/widened.h"
 #include "hftrain/plan/budget_parts.h"
 #include "support/catch.h"
+#include "support/most_bytes.h"
 
 namespace hftrain::models {
 namespace {
-
-// Of what one step takes and gives back.
-class MostBytes final : public c10::MemoryReportingInfoBase {
- public:
-  void reportMemoryUsage(void* /*at*/, int64_t bytes, size_t /*used*/, size_t /*reserved*/,
-                         c10::Device /*device*/) override {
-    bytes_ += bytes;
-    most_ = std::max(most_, bytes_);
-  }
-  bool memoryProfilingEnabled() const override { return true; }
-  int64_t most() const { return most_; }
-
- private:
-  int64_t bytes_ = 0, most_ = 0;
-};
 
 constexpr int64_t kLength = 128;
 
@@ -57,10 +41,7 @@ int64_t counted(const Made& architecture, const StepShape& shape, at::ScalarType
   };
   step();  // makes what all steps share
   for (const at::Tensor& parameter : model->parameters()) parameter.mutable_grad().reset();
-  const auto counting = std::make_shared<MostBytes>();
-  const c10::DebugInfoGuard counted(c10::DebugInfoKind::PROFILER_STATE, counting);
-  step();
-  return counting->most();
+  return testing::most_bytes(step);
 }
 
 // The plan's two figures for it.

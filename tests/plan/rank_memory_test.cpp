@@ -48,6 +48,32 @@ TEST_CASE("stage 3 keeps a part of everything, and the units in use come on top"
   CHECK(unhurried.buffers == 4 * (1312 + 872) + 4 * (1312 + 2 * 872));
 }
 
+TEST_CASE("an adapter stays in float32 beside parts of weights that are not") {
+  Case run({"--fsdp", "--use_peft", "--lora_r", "4", "--dtype", "bfloat16", "--nproc_per_node",
+            std::to_string(kRanks)});
+  run.model.source_folder = "/base";
+  const RunPlan plan = run.plan();
+  const int64_t adapter = plan.model.trainable_parameters, weights = plan.model.parameters - adapter;
+  CHECK(adapter > 0);
+  CHECK(plan.memory_per_rank.parameters == (2 * weights + 4 * adapter) / kRanks);
+}
+
+TEST_CASE("a table of tokens is cast where a head multiplies by it") {
+  const auto casts = [](const char* tied) {
+    Case run({"--bf16"});
+    run.model.architecture = architectures::Architecture::from_scratch(
+        "llama", std::string("hidden_size=8,intermediate_size=16,num_hidden_layers=1,num_attention_heads=2,"
+                             "num_key_value_heads=2,vocab_size=100,tie_word_embeddings=") +
+                     tied);
+    const RunPlan plan = run.plan();
+    return std::pair(plan.memory_per_rank.buffers, plan.model.parameters);
+  };
+  const auto [tied, all] = casts("true");
+  CHECK(tied == 2 * all);
+  const auto [untied, more] = casts("false");
+  CHECK(untied == 2 * (more - 100 * 8));
+}
+
 TEST_CASE("without a limit all units that move are gathered at once") {
   const auto buffers = [](const char* config) {
     return plan_of({"--config_overrides", "n_layer=3,n_embd=8,n_head=2,vocab_size=100,n_positions=64",

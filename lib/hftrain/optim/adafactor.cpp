@@ -45,12 +45,13 @@ Adafactor::Adafactor(const std::string& name, std::vector<ParameterGroup> groups
 }
 
 at::Tensor Adafactor::direction(const Item& item, double beta) {
-  const at::Tensor squares = item.gradient * item.gradient + kEpsilon;
+  at::Tensor squares = (item.gradient * item.gradient).add_(kEpsilon);
   const at::Tensor full = (*item.state)[3];
   if (full.defined()) return full.mul_(beta).add_(squares, 1 - beta).rsqrt() * item.gradient;
   const at::Tensor row = (*item.state)[1], column = (*item.state)[2];
   row.mul_(beta).add_(squares.mean(-1), 1 - beta);
   column.mul_(beta).add_(squares.mean(-2), 1 - beta);
+  squares.reset();  // as large as the parameter, and so is what comes now
   const at::Tensor row_factor = (row / row.mean(-1, true)).rsqrt_().unsqueeze(-1);
   return (row_factor * column.unsqueeze(-2).rsqrt()).mul_(item.gradient);
 }

@@ -29,7 +29,8 @@ int64_t at_once_on_host(const StepActivations& step, MemoryPlan& memory) {
 int64_t at_once_on_gpu(const StepActivations& step, const architectures::ParameterTable& table,
                        const RunPlan& plan, const RankMemory& bytes, MemoryPlan& memory) {
   const int64_t casts = plan.strategy.sharded() ? 0 : bytes.gathered, staying = memory.buffers - casts;
-  const StepState state{.gradients = memory.gradients - bytes.gradients_on_host, .casts = casts};
+  const StepState state{
+      .gradients = memory.gradients - bytes.gradients_on_host, .casts = casts, .update = bytes.update};
   const StepPeak peak = step_peak(step, table, plan, state);
   memory.activations = peak.activations;
   const int64_t evaluating = peak.between + casts + memory.evaluation;

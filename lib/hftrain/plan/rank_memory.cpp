@@ -221,15 +221,24 @@ int64_t travelling_bytes(const std::vector<UnitNumbers>& units, const RunPlan& p
   return (bytes.compute == kMasterBytes ? 0 : whole_gradient_bytes(order, bytes)) + parts;
 }
 
+// Numbers that are cast for the forward pass. Of a table of tokens, which comes first, rows are, unless a head multiplies by it.
+int64_t cast_numbers(const ParameterTable& table) {
+  if (table.parameters.empty()) return 0;
+  const ParameterSpec& first = table.parameters.front();
+  const bool multiplied =
+      std::ranges::any_of(table.tied, [&](const auto& tied) { return tied.parameter == first.name; });
+  return table.count() - (first.embedding && !multiplied ? first.numel() : 0);
+}
+
 void replicated(const ParameterTable& table, const RunPlan& plan, RankMemory& memory) {
   memory.parameters = parameter_bytes(table, plan);
-  // Weights cast for the forward pass.
   if (plan.precision.compute != plan.model.master_dtype)
-    memory.gathered = table.count() * bytes_of(plan.precision.compute);
+    memory.gathered = cast_numbers(table) * bytes_of(plan.precision.compute);
   if (!plan.do_train) return;
   memory.gradients = plan.model.trainable_parameters * bytes_of(trained_dtype(plan));
-  memory.optimizer =
-      optimizer_state_bytes(plan.optimizer, trained(table, plan.model.frozen), trained_dtype(plan));
+  const ParameterTable learns = trained(table, plan.model.frozen);
+  memory.optimizer = optimizer_state_bytes(plan.optimizer, learns, trained_dtype(plan));
+  memory.update = update_bytes(plan.optimizer, learns, trained_dtype(plan));
 }
 
 void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memory) {
@@ -241,11 +250,12 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   int64_t shards = 0, whole = 0;
   for (const ParameterSpec& parameter : table.parameters) {
     const Part part = part_of(parameter, strategy);
+    const int64_t own = parameter.adapts ? kMasterBytes : master;
     const bool resident = strategy.stage < 3 || !part.sharded;
-    const bool same_memory = resident && compute == master && !to_host;
+    const bool same_memory = resident && compute == own && !to_host;
     if (resident) whole += part.whole * compute;
     const bool pinned = to_host && strategy.offload_parameters != "nvme";
-    if (!same_memory) shards += (pinned ? pinned_numbers(part.local) : part.local) * master;
+    if (!same_memory) shards += (pinned ? pinned_numbers(part.local) : part.local) * own;
   }
   const ParameterTable learns = trained(table, plan.model.frozen);
   int64_t numbers = 0;
@@ -264,8 +274,9 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   memory.gradients_on_host = gradients.on_host;
   const GradientTypes types{compute, bytes_of(strategy.reduce_dtype), bytes_of(trained_dtype(plan))};
   memory.gathered += travelling_bytes(units, plan, types, to_host);
-  memory.optimizer =
-      optimizer_state_bytes(plan.optimizer, local_table(learns, strategy), trained_dtype(plan));
+  const ParameterTable own = local_table(learns, strategy);
+  memory.optimizer = optimizer_state_bytes(plan.optimizer, own, trained_dtype(plan));
+  if (!to_host) memory.update = update_bytes(plan.optimizer, own, trained_dtype(plan));
   if (strategy.offload_optimizer == "nvme") {
     memory.nvme_staging = nvme_staging(strategy.nvme, memory.optimizer).bytes();
     memory.optimizer_on_nvme = std::exchange(memory.optimizer, 0);

@@ -19,6 +19,7 @@ struct RankMemory {
   int64_t gradients = 0;   // at the end of a backward pass
   int64_t gradients_on_host = 0;  // of them, while the rank computes on a GPU
   int64_t optimizer = 0;
+  int64_t update = 0;    // that comes and goes with an update; of a GPU
   int64_t gathered = 0;  // buffers that come and go: units that are gathered at once, gradients on their way
   int64_t on_host = 0;   // share of the first three in host memory while the rank computes on a GPU
   int64_t parameters_on_nvme = 0;  // bytes of files

@@ -92,6 +92,7 @@ StepPeak step_peak(const StepActivations& step, const architectures::ParameterTa
   }
   passed = there = 1;
   moment(kept + share_of(shares.twice, state.gradients));
+  peak.at_once = std::max(peak.at_once, state.gradients + state.update);
   return peak;
 }
 

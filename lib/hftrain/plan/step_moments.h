@@ -32,6 +32,7 @@ int64_t activations_together(const StepActivations& step);
 struct StepState {
   int64_t gradients = 0;  // all that stay at the end of a pass
   int64_t casts = 0;      // weights in the type of the forward pass, which go as backward comes through
+  int64_t update = 0;     // what the optimizer takes beside all gradients
 };
 
 // The most that is there at a time, as a device's allocator counts it.
