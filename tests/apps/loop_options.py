@@ -212,7 +212,13 @@ def an_older_release_has_its_defaults_and_habits(fixture, folder):
              "max_position_embeddings=64,vocab_size=512"]
     counted = [run("llama-" + (release or "new"), release, *llama).losses[0] for release in (None, "5.2.0")]
     expect(near(counted[1:], [counted[0] * 63 / 64]), "first labels count", counted)
-    # GPT-2's count in evaluations, too, once there is a count.
+    judged = [read_json(run("judged-llama-" + (release or "new"), release, *llama, "--do_eval").output, "eval_results.json")["eval_loss"] for release in (None, "5.2.0", "4.49.0")]
+    expect(near(judged[1:], [judged[0] * 63 / 64, judged[0]]), "and in evaluations, once there is a count", judged)
+    smooth = ["--label_smoothing_factor", 0.1, "--do_eval"]
+    runs = [run("smoothed-" + (release or "new"), release, *smooth) for release in (None, "5.11.0")]
+    evaluated = [read_json(one.output, "eval_results.json")["eval_loss"] for one in runs]
+    expect(near([runs[1].losses[0], evaluated[1]], [runs[0].losses[0] * 64 / 63, evaluated[0] * 64 / 63], 1e-3), "smoothed losses know none but those that are predicted", (runs[0].losses, runs[1].losses, evaluated))
+    # GPT-2's count there in any release.
     judged = [read_json(run("judged-" + (release or "new"), release, "--do_eval").output, "eval_results.json")["eval_loss"] for release in (None, "4.49.0")]
     expect(near(judged[:1], [judged[1] * 63 / 64]), "evaluations had no count of labels", judged)
     epochs = ["--max_steps", -1, "--num_train_epochs", 2, "--max_train_samples", 16, "--eval_strategy", "epoch", "--save_strategy", "epoch", "--load_best_model_at_end"]

@@ -250,4 +250,8 @@ int64_t predicted_label_count(const Batch& batch) {
   return causal_count(1, batch);
 }
 
+int64_t all_label_count(const Batch& batch) {
+  return causal_count(0, batch);
+}
+
 }  // namespace hftrain::models

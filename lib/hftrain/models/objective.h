@@ -70,7 +70,8 @@ bool weighs_by_labels(const architectures::Architecture& architecture);
 // first and as its last token.
 int64_t label_count(const architectures::Architecture& architecture, const Batch& batch);
 
-// Of a causal head those alone that a token stands before.
+// Of a causal head those alone that a token stands before; and all of them.
 int64_t predicted_label_count(const Batch& batch);
+int64_t all_label_count(const Batch& batch);
 
 }  // namespace hftrain::models

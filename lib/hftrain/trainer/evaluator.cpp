@@ -18,6 +18,7 @@
 #include "hftrain/reporting/python_text.h"
 #include "hftrain/tasks/task_table.h"
 #include "hftrain/trainer/evaluation_loss.h"
+#include "hftrain/trainer/label_counts.h"
 #include "hftrain/trainer/sampler_options.h"
 #include "hftrain/trainer/step_sync.h"
 
@@ -209,8 +210,8 @@ bool Evaluator::judges_batches_alone() const {
 int64_t Evaluator::labels_of(const models::Batch& columns) const {
   const models::Batch& host = models::on_host(columns);  // a device would have to be waited for
   const bool causal = model_.architecture().head() == architectures::Head::kCausalLm;
-  return causal && judges_batches_alone() ? models::predicted_label_count(host)
-                                          : models::label_count(model_.architecture(), host);
+  if (causal && judges_batches_alone()) return models::predicted_label_count(host);
+  return counted_labels(plan_, model_.architecture(), host);
 }
 
 Prediction Evaluator::predict(const models::Batch& columns, bool with_loss) {

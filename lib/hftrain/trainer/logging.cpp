@@ -21,6 +21,7 @@ Json Trainer::record(Json metrics) {
   if (plan_.logging.count_input_tokens != "no") metrics["num_input_tokens_seen"] = state_.input_tokens_seen;
   if (edit_record_) edit_record_(metrics);
   log_->record(metrics);
+  control_.should_log = false;  // of an evaluation's record, too, as the Trainer has it
   notify(&Callback::on_log, with_epoch(metrics));
   return metrics;
 }
@@ -63,7 +64,6 @@ void Trainer::log_progress() {
     record["train_runtime"] = reporting::python_round(seconds, 4);
     record.update(tokens_per_second(seconds));
   }
-  control_.should_log = false;
   this->record(std::move(record));
 }
 

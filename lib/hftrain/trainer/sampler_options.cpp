@@ -7,6 +7,11 @@ namespace {
 
 using data::Sampling;
 
+// The Trainer's samplers see rows as the script has tokenised them, and the older examples' what they were made of.
+bool counts_padding(Sampling sampling) {
+  return sampling == Sampling::kGroupByLength || sampling == Sampling::kBatchRebalance;
+}
+
 data::SamplerOptions sampler_of(const plan::RunPlan& plan, const comm::Communicator& communicator,
                                 const data::Dataset& split, Sampling sampling) {
   data::SamplerOptions options;
@@ -19,7 +24,8 @@ data::SamplerOptions sampler_of(const plan::RunPlan& plan, const comm::Communica
   options.even_batches = plan.data.even_batches;
   options.split_batches = plan.data.split_batches;
   if (sampling != Sampling::kRandom && sampling != Sampling::kSequential)
-    options.lengths = data::lengths_of_samples(split, plan.data.padding.length);
+    options.lengths =
+        data::lengths_of_samples(split, counts_padding(sampling) ? plan.data.padding.length : 0);
   return options;
 }
 

@@ -2,8 +2,7 @@
 #include <optional>
 #include <vector>
 
-#include "hftrain/nn/loss.h"
-#include "hftrain/plan/release_habits.h"
+#include "hftrain/trainer/label_counts.h"
 #include "hftrain/trainer/notify.h"
 #include "hftrain/trainer/step_clock.h"
 #include "hftrain/trainer/step_sync.h"
@@ -11,15 +10,13 @@
 namespace hftrain::trainer {
 namespace {
 
-// `first_labels`: those of the first positions of a text count, too.
-StepSync tokens_of(const std::vector<LoadedBatch>& group, const models::Model& model, bool with_padding,
-                   bool first_labels) {
+StepSync tokens_of(const std::vector<LoadedBatch>& group, const models::Model& model,
+                   const plan::RunPlan& plan) {
   StepSync local;
-  const bool all = first_labels && model.architecture().head() == architectures::Head::kCausalLm;
+  const bool with_padding = plan.logging.count_input_tokens != "non_padding";
   for (const LoadedBatch& batch : group) {
     const models::Batch& tensors = batch.tensors;
-    local.label_tokens += all ? (tensors.labels != nn::kIgnoreIndex).sum().item<int64_t>()
-                              : models::label_count(model.architecture(), tensors);
+    local.label_tokens += counted_labels(plan, model.architecture(), tensors);
     const at::Tensor& input = models::main_input(tensors);
     const int64_t numbers = input.numel();
     local.samples += input.size(0);
@@ -52,8 +49,7 @@ StepSync Trainer::agree_on_step(const StepSync& local) {
 }
 
 std::optional<StepSync> Trainer::begin_step(const std::vector<LoadedBatch>& group) {
-  StepSync local = tokens_of(group, *model_, plan_.logging.count_input_tokens != "non_padding",
-                             plan::ReleaseHabits{plan_.release}.counts_first_labels());
+  StepSync local = tokens_of(group, *model_, plan_);
   local.saves_at_rest = checkpointer_->at_rest() ? 1 : 0;
   const StepSync all = agree_on_step(local);
   advance_save(all);
