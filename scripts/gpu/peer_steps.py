@@ -61,10 +61,10 @@ def compiles(trial, side):
 
 def turns(trial, shape, sides):
     figures = {side: [] for side in sides}
-    # Whose config and tokenizer all sides take; its text is then prepared for every turn of ours.
+    # Which all sides load; its text is then prepared for every turn of ours.
     folder = trial.train("peers-model", *shape.words(trial), "--max_steps", 1).output
     for turn in range(3 if trial.on_gpu else 1):
-        mine = trial.once(f"ours, turn {turn}", lambda: ours(trial, shape, f"peers-{turn}"))
+        mine = trial.once(f"ours, turn {turn}", lambda: ours(trial, shape, folder, f"peers-{turn}"))
         for side, settings in list(sides.items()):
             try:
                 theirs = trial.once(f"{side}, turn {turn}", lambda: trainer(trial, shape, folder, turn, settings))
@@ -77,10 +77,10 @@ def turns(trial, shape, sides):
             trial.row(f"{shape.name}, {FIRST}: ours / {side}", None, spread([first for _, first in figures[side]], "{:.2f}"))
 
 
-def ours(trial, shape, place):
+def ours(trial, shape, folder, place):
     """[tokens a second, seconds from the command to the end of the first update]"""
     begin = time.time()
-    run = trial.train(place, *shape.words(trial))
+    run = trial.train(place, *shape.words(trial), model=folder, measured=True)
     times = run.times()
     shutil.rmtree(run.output)  # 5 GiB of a Llama
     return [shape.rate(times), times[1] - begin]

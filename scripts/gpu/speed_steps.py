@@ -1,6 +1,7 @@
 """Steps that measure: memory beside the plan's, tokens a second."""
 import json
 import os
+import random
 import shutil
 import statistics
 
@@ -97,7 +98,7 @@ def speed(trial, options):
     rates = {side: [] for side in sides}
     for turn in range(3 if trial.on_gpu else 1):
         for number, (side, more) in enumerate(sides.items()):
-            train = lambda: shape.rate(trial.train(f"speed-{turn}-{number}", *shape.words(trial), *more).times())
+            train = lambda: shape.rate(trial.train(f"speed-{turn}-{number}", *shape.words(trial), *more, measured=True).times())
             rates[side].append(trial.once(f"{side}, turn {turn}", train))
     for side, found in rates.items():
         trial.row(side, None, "tokens/s " + spread(found, "{:.0f}"))
@@ -105,3 +106,37 @@ def speed(trial, options):
     traced = trial.train("trace", *shape.words(trial), "--profile_steps", "40:41")
     trace = os.path.join(traced.output, "hftrain", "profile", "rank-0.json")
     trial.row("trace of two updates", os.path.exists(trace), shutil.copy(trace, options.out) if os.path.exists(trace) else "none was written")
+
+
+def documents(trial, bytes_of_all):
+    """A file of made-up texts of 10 to 60 words."""
+    path, draw = os.path.join(trial.folder, f"documents-{bytes_of_all}.jsonl"), random.Random(1)
+    if not os.path.exists(path):
+        with open(trial.text(bytes_of_all)) as file:
+            words = file.read().split()
+        with open(path, "w") as file:
+            while words:
+                count = draw.randint(10, 60)
+                file.write(json.dumps({"text": " ".join(words[:count])}) + "\n")
+                words = words[count:]
+    return path
+
+
+def packed(trial, options):
+    """short documents in packed rows: a call of attention for each, and one for all, which have to learn the same; tokens a second"""
+    model = GPT2 + WITHOUT_DROPOUT if trial.on_gpu else SMALL + WITHOUT_DROPOUT
+    shape = Shape("documents in packed rows", ["--config_overrides", model, "--task", "sft", "--packing", "true", "--max_length", 1024 if trial.on_gpu else 64],
+                  *((1024, 8) if trial.on_gpu else (64, 2)))
+    words = [*shape.words(trial), "--train_file", documents(trial, 8 * UPDATES * shape.rows * shape.length)]
+    sides, rates, losses = {"each by itself": [], "all in one call": ["--use_liger_kernel"]}, {}, {}
+    for side, more in sides.items():
+        for turn in range(2 if trial.on_gpu else 1):
+            def train():
+                run = trial.train(f"packed-{turn}-{len(more)}", *words, *more, measured=True)
+                return shape.rate(run.times()), list(run.figures().values())
+            rate, losses[side] = trial.once(f"{side}, turn {turn}", train)
+            rates.setdefault(side, []).append(rate)
+    for side, found in rates.items():
+        trial.row(f"{shape.name}, {side}", None, "tokens/s " + spread(found, "{:.0f}"))
+    apart = max(abs(a - b) for a, b in zip(*losses.values(), strict=True))
+    trial.row("the same is learnt", apart < 2e-2, f"losses at most {apart:.2e} apart")

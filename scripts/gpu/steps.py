@@ -10,7 +10,7 @@ from fault_steps import contexts, faults
 from figure_steps import families, going_on, precision, strategies
 from optimizer_steps import optimizers
 from peer_steps import peers, peers_of_llama, peers_without_dropout
-from speed_steps import memory, speed
+from speed_steps import memory, packed, speed
 from wait_steps import host_waits
 
 SKIPPED = 77  # the exit status of a program of tests that could not run one
@@ -56,8 +56,16 @@ def kernels(trial, options):
         if not trial.has(name):
             result = tests(trial, [program, tag])
             trial.row(name, result.returncode == 0, outcome(result))
-    if not trial.has("memory accesses"):
-        memory_accesses(trial, program)
+
+
+def memory_accesses(trial, options):
+    """our kernels of the operators under the toolkit's watch: what they read and write outside their tensors; how long that takes nobody has seen"""
+    program = trial.tree / "bin" / "test_gpu_kernels"
+    if not trial.on_gpu:
+        return trial.skip("memory accesses", "they need a GPU")
+    if not program.exists():
+        return trial.row("memory accesses", False, f"{program} is not there; scripts/gpu/pack brings it")
+    watched(trial, program)
 
 
 def tests(trial, command, **more):
@@ -66,7 +74,7 @@ def tests(trial, command, **more):
     return ended(command, trial.seconds_left(), {**os.environ, "HFTRAIN_BINARY_DIR": str(trial.tree), "LD_LIBRARY_PATH": libraries, **more})
 
 
-def memory_accesses(trial, program):
+def watched(trial, program):
     """Our kernels under the toolkit's own watch, where it is installed and knows the device. LibTorch's beside them are not watched, which
     take long, nor the calls of CUDA that fail and are handled. Each tensor is an allocation: beside others in LibTorch's blocks a kernel may
     leave its own unseen."""
@@ -109,5 +117,5 @@ def outcome(result):
 
 
 STEPS = {step.__name__.replace("_", "-"): step
-         for step in (machine, kernels, precision, going_on, memory, host_waits, speed, peers, peers_without_dropout, peers_of_llama, strategies, contexts,
-                       faults, optimizers, families)}
+         for step in (machine, kernels, precision, going_on, memory, host_waits, speed, packed, peers, peers_without_dropout, peers_of_llama, strategies, contexts,
+                       faults, optimizers, families, memory_accesses)}

@@ -113,16 +113,24 @@ class Trial:
             raise RuntimeError(f"the plan ended with {result.returncode}:\n{result.stderr[-2000:]}")
         return json.loads(result.stdout)["memory_per_rank"]
 
-    def train(self, name, *more, device=None, expect=0):
-        """A small GPT-2 with dropout on made-up text."""
+    def train(self, name, *more, device=None, expect=0, model=None, measured=False):
+        """A small GPT-2 with dropout on made-up text, or the model of a folder. What is measured has all cores."""
         data, output = self.data(), os.path.join(self.folder, name)
-        flags = [flag for flag in data.flags(output, ranks=1) if flag != "--use_cpu"]
-        result = self.call(*flags, *self.device_flags(device), *more, environment=data.environment)
+        words = [flag for flag in data.flags(output, ranks=1) if flag != "--use_cpu"] + [*self.device_flags(device), *more]
+        if model:
+            words = [*without(words, "--model_type", "--config_overrides", "--tokenizer_name"), "--model_name_or_path", model]
+        environment = {key: value for key, value in data.environment.items() if not (measured and key == "OMP_NUM_THREADS")}
+        result = self.call(*words, environment=environment)
         if result.returncode != expect:
             raise RuntimeError(f"{name} ended with {result.returncode}, not {expect}:\n{result.stderr[-2000:]}")
         if (device or self.device) == "cuda":
             require_gpus(output)
         return Run(output, result)
+
+
+def without(words, *flags):
+    """Without these flags and the value behind each."""
+    return [word for word, before in zip(words, [None, *words]) if word not in flags and before not in flags]
 
 
 def require_gpus(output):

@@ -54,6 +54,7 @@ def every_step_is_rehearsed_and_a_second_call_goes_on(_, folder):
         missing = "| the Trainer | - | not tried: transformers and accelerate are not installed for this Python |"
         expect(missing in report and not turns, "why there are no turns with the Trainer", report)
     expect(re.search(r"^\| a small model \| - \| tokens/s \d+ \(", report, re.M), "the rate of updates", report)
+    expect("| the same is learnt | holds | losses at most 0.00e+00 apart |" in report, "packed documents, which a processor attends to in one way", report)
     again = day(folder, "--families", "gpt2,vit")
     steps = [line.split()[0] for line in day(folder, "--list").stdout.splitlines()]
     expect({"machine", "families", "faults", "peers"} <= set(steps), "the steps are listed", steps)
@@ -252,14 +253,14 @@ def kernels_under_watch_take_no_more_than_a_step(_, folder):
     for steps.LONG in (300, 0.5):  # more than the call's second, and less
         trial = Trial(folder, pathlib.Path(folder), "cuda", time.monotonic() + 1)
         try:
-            steps.memory_accesses(trial, "no program")
+            steps.watched(trial, "no program")
             told += [(row["verdict"], row["figure"]) for row in trial.rows]
         except subprocess.TimeoutExpired:
             told.append("cut short")
     expect(told == ["cut short", ("-", "not tried: they were not through after 1 s")], "with a whole step it is told", told)
     watch.write_text("#!/bin/sh\necho '========= Error: Device not supported'\necho '========= ERROR SUMMARY: 1 error'\nexit 1\n")
     trial = Trial(folder, pathlib.Path(folder), "cuda", time.monotonic() + 300)
-    steps.memory_accesses(trial, "no program")
+    steps.watched(trial, "no program")
     expect([(row["verdict"], row["figure"]) for row in trial.rows] == [("-", "not tried: Error: Device not supported")], "why there is no watch", trial.rows)
     expect(time.monotonic() - begin < 60, "what the watch had started holds nobody up", time.monotonic() - begin)
 
