@@ -1,0 +1,9 @@
+# Faults of stop signals that nobody heard, and of what is said where a run cannot begin.
+
+fault("a stop signal behind the last row of a preparation is lost",
+      "launcher/front/data_stage.cpp", "  if (first_stop_signal() != 0) return std::nullopt;\n", "",
+      tests=["front: a stop signal behind the last row of a preparation is heard, of samples from the cache, too"], says=r"prepares_when_sent")
+
+fault("samples are put into another order to the end, whoever asks for a stop",
+      "lib/hftrain/data/shuffling_sink.cpp", "    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) return;\n", "",
+      tests=["data: Samples that are put into another order are handed on until a stop is asked for"], says=r"samples == ")
