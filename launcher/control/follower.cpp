@@ -188,7 +188,11 @@ class Follower::Shift {
   }
 
   void obey() {
-    for (const Message& message : std::exchange(follower_.waiting_, {})) {
+    for (Message& message : std::exchange(follower_.waiting_, {})) {
+      if (is_for_later(message)) {
+        follower_.waiting_.push_back(std::move(message));
+        continue;
+      }
       if (const auto* signal = std::get_if<SignalWorkers>(&message)) {
         if (is_stop_signal(signal->signal)) group_.signal_all(signal->signal);
       }
@@ -205,6 +209,18 @@ class Follower::Shift {
       }
     }
     if (!follower_.link_.open()) end_all();
+  }
+
+  // The leader may know of the last worker's end, and begin another attempt, while this agent still waits for pipes. Behind
+  // StartWorkers all is for the workers that it starts, but the end of the job.
+  bool is_for_later(const Message& message) const {
+    if (std::holds_alternative<Refusal>(message) || std::holds_alternative<JobVerdict>(message)) return false;
+    const bool of_a_start =
+        std::any_of(follower_.waiting_.begin(), follower_.waiting_.end(),
+                    [](const Message& kept) { return std::holds_alternative<StartWorkers>(kept); });
+    return of_a_start ||
+           !(std::holds_alternative<SignalWorkers>(message) || std::holds_alternative<EndWorkers>(message) ||
+             std::holds_alternative<AskForStacks>(message));
   }
 
   // Without the leader there is nobody to wait for: the workers go, and then this agent.

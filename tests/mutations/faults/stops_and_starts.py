@@ -7,3 +7,7 @@ fault("a stop signal behind the last row of a preparation is lost",
 fault("samples are put into another order to the end, whoever asks for a stop",
       "lib/hftrain/data/shuffling_sink.cpp", "    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) return;\n", "",
       tests=["data: Samples that are put into another order are handed on until a stop is asked for"], says=r"samples == ")
+
+fault("a follower drops what its leader asks for before its workers are gone",
+      "launcher/control/follower.cpp", "        follower_.waiting_.push_back(std::move(message));\n", "",
+      tests=["launcher: what a leader asks for before a follower's workers are gone is done behind them"], says=r"was lost|TakePlan")
