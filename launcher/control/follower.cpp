@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kGraceSeconds = 0.5;
 constexpr size_t kMostWaiting = size_t{16} << 20;  // bytes of what the leader has not taken
+constexpr double kVerdictSeconds = 5;              // in which the leader judges a job whose ranks are gone
 constexpr double kSnapshotSeconds = 1;             // the leader judges by what it has seen two seconds apart
 
 JobEnded refused(const Refusal& refusal, const std::string& leader) {
@@ -60,7 +61,9 @@ void Follower::hear() {
 // The leader counts them itself.
 void Follower::pass_signals() {
   while (const int signal = signals_.next()) {
-    wishes_.take(signal, monotonic_seconds());
+    const double now = monotonic_seconds();
+    if (wishes_.take(signal, now) && wishes_.count() == 2)
+      patient_until_ = ran_ ? now + kVerdictSeconds : now;
     link_.send(StopReceived{signal});
   }
 }
@@ -79,13 +82,13 @@ Message Follower::next() {
       if (waiting_.empty()) throw lost();
       continue;
     }
-    if (wishes_.count() > 1)
+    if (monotonic_seconds() >= patient_until_)
       throw JobEnded(Error(ExitCode::kTerminatedUnsaved, "stopped at once by a second signal")
                          .where("this node")
                          .why("a first signal waits for the step and the save, a second one for nothing")
                          .hint("the same command goes on from the newest checkpoint"));
     std::vector<pollfd> watched;
-    wait(watched, kNever);
+    wait(watched, patient_until_);
   }
 }
 
@@ -271,6 +274,8 @@ class Follower::Shift {
 
 void Follower::run(std::vector<WorkerSpec> workers, OutputSpec output) {
   Shift(*this, std::move(workers), std::move(output)).run();
+  ran_ = true;
+  if (wishes_.count() > 1) patient_until_ = monotonic_seconds() + kVerdictSeconds;
 }
 
 }  // namespace hftrain::launcher

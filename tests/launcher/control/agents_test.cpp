@@ -430,6 +430,30 @@ TEST_CASE("what a leader asks for before a follower's workers are gone is done b
   leads.join();
 }
 
+TEST_CASE("a follower whose workers have ended takes the verdict, whatever signals come before it",
+          "[process]") {
+  const testing::TemporaryDirectory folder;
+  BothEnds ends;
+  StopSignals signals;
+  int stops = 0;
+  std::thread leads([&] {
+    lead_with(*ends.leader, [&](const Message& message) {
+      if (!std::holds_alternative<StopReceived>(message)) return true;
+      if (++stops == 1) ::kill(::getpid(), SIGINT);
+      if (stops == 2) ends.leader->send(JobVerdict{143, "", {}});
+      return stops < 2;
+    });
+  });
+  Follower follower(*ends.follower, "node 0", signals);
+  WorkerSpec worker;
+  worker.argv = {testing::program("dummy_worker"), "ready", "finish:143"};
+  follower.run({worker}, {folder.path(), OutputFilter("all", "0")});
+  ::kill(::getpid(), SIGINT);  // a key: another one is a wish of its own
+  CHECK(std::holds_alternative<JobVerdict>(follower.next()));
+  CHECK(follower.verdict().value_or(JobVerdict{}).exit_code == 143);
+  leads.join();
+}
+
 TEST_CASE("a signal while others are awaited ends the wait for all", "[process]") {
   Agents job;
   Agent& leader = job.start(0, 3, {"0 ready finish:0"});

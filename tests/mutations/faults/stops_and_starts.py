@@ -11,3 +11,7 @@ fault("samples are put into another order to the end, whoever asks for a stop",
 fault("a follower drops what its leader asks for before its workers are gone",
       "launcher/control/follower.cpp", "        follower_.waiting_.push_back(std::move(message));\n", "",
       tests=["launcher: what a leader asks for before a follower's workers are gone is done behind them"], says=r"was lost|TakePlan")
+
+fault("a follower leaves at a second stop signal although its workers have ended",
+      "launcher/control/follower.cpp", "patient_until_ = ran_ ? now + kVerdictSeconds : now;", "patient_until_ = now;",
+      tests=["launcher: a follower whose workers have ended takes the verdict, whatever signals come before it"], says=r"stopped at once by a second signal")
