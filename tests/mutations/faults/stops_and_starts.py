@@ -15,3 +15,11 @@ fault("a follower drops what its leader asks for before its workers are gone",
 fault("a follower leaves at a second stop signal although its workers have ended",
       "launcher/control/follower.cpp", "patient_until_ = ran_ ? now + kVerdictSeconds : now;", "patient_until_ = now;",
       tests=["launcher: a follower whose workers have ended takes the verdict, whatever signals come before it"], says=r"stopped at once by a second signal")
+
+fault("a terminal that takes no text holds up the end of a program that has not begun",
+      "launcher/front/stop_flag.cpp", "if (::poll(&terminal, 1, 0) > 0) {", "if (::poll(&terminal, 1, 0) >= 0) {",
+      tests=["front: a program that has not begun ends at a stop signal, also where its terminal takes no text"], says=r"status")
+
+fault("a first node writes to its terminal itself until ranks run",
+      "apps/hftrain/commands/train_job.cpp", "  if (membership.agents > 1) terminal.emplace(context.err);\n", "",
+      tests=["runs: the first node of several ends at a stop signal before a run, whatever its terminal takes"], says=r"timed out|TimeoutExpired")
