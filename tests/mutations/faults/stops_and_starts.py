@@ -20,6 +20,10 @@ fault("a terminal that takes no text holds up the end of a program that has not 
       "launcher/front/stop_flag.cpp", "if (::poll(&terminal, 1, 0) > 0) {", "if (::poll(&terminal, 1, 0) >= 0) {",
       tests=["front: a program that has not begun ends at a stop signal, also where its terminal takes no text"], says=r"status")
 
+fault("a worker without memory for its libraries has crashed",
+      "launcher/supervision/verdict.cpp", "if (had_no_memory(worker, status)) return", "if (had_no_memory(worker, status) && worker.ready) return",
+      tests=["launcher: a worker that is aborted for want of memory before it is ready ran out of it, with any other word it crashed"], says=r"kHostMemory|judged")
+
 fault("a first node writes to its terminal itself until ranks run",
       "apps/hftrain/commands/train_job.cpp", "  if (membership.agents > 1) terminal.emplace(context.err);\n", "",
       tests=["runs: the first node of several ends at a stop signal before a run, whatever its terminal takes"], says=r"timed out|TimeoutExpired")
