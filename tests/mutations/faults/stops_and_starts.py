@@ -24,6 +24,14 @@ fault("a worker without memory for its libraries has crashed",
       "launcher/supervision/verdict.cpp", "if (had_no_memory(worker, status)) return", "if (had_no_memory(worker, status) && worker.ready) return",
       tests=["launcher: a worker that is aborted for want of memory before it is ready ran out of it, with any other word it crashed"], says=r"kHostMemory|judged")
 
+fault("too few open files for a worker are a matter of rights",
+      "launcher/process/child_process.cpp", "if (error_number == EMFILE || error_number == ENFILE)", "if (error_number == ENFILE)",
+      tests=["launcher: a child that has too few descriptors to become its program is told of the limit on open files"], says=r"status")
+
+fault("an attempt whose workers could not be started is not on record",
+      "launcher/front/attempts.cpp", "  if (!begun_) return;\n", "  if (begun_) return;\n",
+      tests=["front: an attempt that this program's own error ends is on record, once, as it failed"], says=r"record\(\)")
+
 fault("a first node writes to its terminal itself until ranks run",
       "apps/hftrain/commands/train_job.cpp", "  if (membership.agents > 1) terminal.emplace(context.err);\n", "",
       tests=["runs: the first node of several ends at a stop signal before a run, whatever its terminal takes"], says=r"timed out|TimeoutExpired")
