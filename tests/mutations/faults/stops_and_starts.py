@@ -24,6 +24,14 @@ fault("a worker without memory for its libraries has crashed",
       "launcher/supervision/verdict.cpp", "if (had_no_memory(worker, status)) return", "if (had_no_memory(worker, status) && worker.ready) return",
       tests=["launcher: a worker that is aborted for want of memory before it is ready ran out of it, with any other word it crashed"], says=r"kHostMemory|judged")
 
+fault("a link to a folder that is not there is found by the run alone",
+      "lib/hftrain/storage/run_directory.cpp", "if (leads_nowhere(output_dir)) throw", "if (output_dir.empty() && leads_nowhere(output_dir)) throw",
+      tests=["storage: a link to a folder that is not there is named, before a run and by its lock"], says=r"check_can_take")
+
+fault("an output folder's name may leave no room for what is in it",
+      "lib/hftrain/storage/run_directory.cpp", "output_dir.size() + kLongestNameBelow >= PATH_MAX", "output_dir.size() >= PATH_MAX + kLongestNameBelow",
+      tests=["storage: a folder that could not be made or written into is known before"], says=r"too long")
+
 fault("too few open files for a worker are a matter of rights",
       "launcher/process/child_process.cpp", "if (error_number == EMFILE || error_number == ENFILE)", "if (error_number == ENFILE)",
       tests=["launcher: a child that has too few descriptors to become its program is told of the limit on open files"], says=r"status")
