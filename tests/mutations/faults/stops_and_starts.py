@@ -43,3 +43,7 @@ fault("an attempt whose workers could not be started is not on record",
 fault("a first node writes to its terminal itself until ranks run",
       "apps/hftrain/commands/train_job.cpp", "  if (membership.agents > 1) terminal.emplace(context.err);\n", "",
       tests=["runs: the first node of several ends at a stop signal before a run, whatever its terminal takes"], says=r"timed out|TimeoutExpired")
+
+fault("a temporary folder that is not there has no name",
+      "launcher/front/smoke.cpp", '.where("environment " + name)', '.where("this machine")',
+      tests=["runs: smoke: a configuration that cannot run fails with its code"], says=r"temporary files")
