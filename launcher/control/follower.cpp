@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kGraceSeconds = 0.5;
 constexpr size_t kMostWaiting = size_t{16} << 20;  // bytes of what the leader has not taken
+constexpr double kVerdictSeconds = 5;              // in which the leader judges a job whose ranks are gone
 constexpr double kSnapshotSeconds = 1;             // the leader judges by what it has seen two seconds apart
 
 JobEnded refused(const Refusal& refusal, const std::string& leader) {
@@ -60,7 +61,9 @@ void Follower::hear() {
 // The leader counts them itself.
 void Follower::pass_signals() {
   while (const int signal = signals_.next()) {
-    wishes_.take(signal, monotonic_seconds());
+    const double now = monotonic_seconds();
+    if (wishes_.take(signal, now) && wishes_.count() == 2)
+      patient_until_ = ran_ ? now + kVerdictSeconds : now;
     link_.send(StopReceived{signal});
   }
 }
@@ -79,13 +82,13 @@ Message Follower::next() {
       if (waiting_.empty()) throw lost();
       continue;
     }
-    if (wishes_.count() > 1)
+    if (monotonic_seconds() >= patient_until_)
       throw JobEnded(Error(ExitCode::kTerminatedUnsaved, "stopped at once by a second signal")
                          .where("this node")
                          .why("a first signal waits for the step and the save, a second one for nothing")
                          .hint("the same command goes on from the newest checkpoint"));
     std::vector<pollfd> watched;
-    wait(watched, kNever);
+    wait(watched, patient_until_);
   }
 }
 
@@ -188,7 +191,11 @@ class Follower::Shift {
   }
 
   void obey() {
-    for (const Message& message : std::exchange(follower_.waiting_, {})) {
+    for (Message& message : std::exchange(follower_.waiting_, {})) {
+      if (is_for_later(message)) {
+        follower_.waiting_.push_back(std::move(message));
+        continue;
+      }
       if (const auto* signal = std::get_if<SignalWorkers>(&message)) {
         if (is_stop_signal(signal->signal)) group_.signal_all(signal->signal);
       }
@@ -205,6 +212,18 @@ class Follower::Shift {
       }
     }
     if (!follower_.link_.open()) end_all();
+  }
+
+  // The leader may know of the last worker's end, and begin another attempt, while this agent still waits for pipes. Behind
+  // StartWorkers all is for the workers that it starts, but the end of the job.
+  bool is_for_later(const Message& message) const {
+    if (std::holds_alternative<Refusal>(message) || std::holds_alternative<JobVerdict>(message)) return false;
+    const bool of_a_start =
+        std::any_of(follower_.waiting_.begin(), follower_.waiting_.end(),
+                    [](const Message& kept) { return std::holds_alternative<StartWorkers>(kept); });
+    return of_a_start ||
+           !(std::holds_alternative<SignalWorkers>(message) || std::holds_alternative<EndWorkers>(message) ||
+             std::holds_alternative<AskForStacks>(message));
   }
 
   // Without the leader there is nobody to wait for: the workers go, and then this agent.
@@ -255,6 +274,8 @@ class Follower::Shift {
 
 void Follower::run(std::vector<WorkerSpec> workers, OutputSpec output) {
   Shift(*this, std::move(workers), std::move(output)).run();
+  ran_ = true;
+  if (wishes_.count() > 1) patient_until_ = monotonic_seconds() + kVerdictSeconds;
 }
 
 }  // namespace hftrain::launcher

@@ -30,8 +30,8 @@ class Follower {
   Follower(ControlLink& link, std::string leader, StopSignals& signals);
 
   // Waits for the next message. Throws JobEnded when the leader ends the job before its verdict (with its
-  // code), when it is lost (kWorkerLost), and at a second stop signal (kTerminatedUnsaved); the first one is
-  // passed on.
+  // code), when it is lost (kWorkerLost), and at a second stop signal (kTerminatedUnsaved), behind workers when no
+  // verdict has come for some seconds; the first one is passed on.
   Message next();
   // Does `work` in a thread of its own and keeps the connection alive meanwhile; `stop` becomes true when
   // the work is for nothing any more. Throws what `work` throws, and JobEnded when the leader is lost; its word that the
@@ -60,6 +60,8 @@ class Follower {
   std::string leader_;
   StopSignals& signals_;
   StopWishes wishes_;
+  bool ran_ = false;               // workers, whose end the leader judges
+  double patient_until_ = kNever;  // somebody has insisted that this agent ends
   std::deque<Message> waiting_;
   std::optional<JobVerdict> verdict_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hftrain/base/clock.h"
 #include "hftrain/base/file.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "launcher/front/run_record.h"
@@ -64,6 +65,23 @@ Attempts::Attempts(int64_t max_restarts, std::string origin)
       origin_(from_),
       trained_before_(trained_seconds(from_)) {}
 
+void Attempts::begin(int number) {
+  begun_ = number;
+  begun_at_ = monotonic_seconds();
+}
+
+void Attempts::break_off(const Error& error) {
+  if (!begun_) return;
+  record_.push_back({{"attempt", *begun_},
+                     {"exit_code", static_cast<int>(error.code())},
+                     {"reason", exit_code_name(error.code())},
+                     {"seconds", monotonic_seconds() - begun_at_},
+                     {"resumed_from", from_.empty() ? Json(nullptr) : Json(from_)},
+                     {"steps", nullptr},
+                     {"what", error.diagnostics().front().what}});
+  begun_.reset();
+}
+
 bool Attempts::restart_after(const launcher::JobResult& result, int number, double seconds) {
   Json entry = {{"attempt", number},
                 {"exit_code", static_cast<int>(result.code)},
@@ -76,6 +94,7 @@ bool Attempts::restart_after(const launcher::JobResult& result, int number, doub
     entry["what"] = result.failure->summary.what;
   }
   record_.push_back(std::move(entry));
+  begun_.reset();
   notices_.clear();
   if (!is_worth_restarting(result.code, result.stop_asked)) return false;
   const auto& workers = result.workers;

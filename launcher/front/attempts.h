@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "hftrain/base/error.h"
 #include "hftrain/base/exit_code.h"
 #include "hftrain/base/json.h"
 #include "hftrain/plan/worker_protocol.h"
@@ -39,6 +40,10 @@ class Attempts {
  public:
   Attempts(int64_t max_restarts, std::string origin);
 
+  // An attempt has this number from now on.
+  void begin(int number);
+  // It ended before its ranks did, by an error of this program's own; where one has begun that is not over.
+  void break_off(const Error& error);
   // An attempt has committed a checkpoint.
   void committed(const std::string& path) { written_.push_back(path); }
   // What the attempts have done so far is given up: the next one begins where the run itself began. Returns the
@@ -70,6 +75,8 @@ class Attempts {
   std::vector<std::string> written_;
   std::vector<std::string> notices_;
   Json record_ = Json::array();
+  std::optional<int> begun_;  // of which nothing stands in the record
+  double begun_at_ = 0;       // monotonic seconds
 };
 
 }  // namespace hftrain::front

@@ -184,8 +184,14 @@ plan::DataFacts estimate_data(const data::PrepareRequest& request) {
 
 std::optional<data::PreparedData> prepare_data(const data::PrepareRequest& request,
                                                reporting::Console& console) {
-  const StopFlag stop;
-  return prepare_data_until(request, console, stop.is_set());
+  std::optional<data::PreparedData> prepared;
+  {
+    const StopFlag stop;
+    prepared = prepare_data_until(request, console, stop.is_set());
+  }
+  // Not all of the work looks at the flag, and whoever asked in the meantime is not asked again.
+  if (first_stop_signal() != 0) return std::nullopt;
+  return prepared;
 }
 
 Error stopped_while_preparing() {

@@ -92,11 +92,11 @@ class FollowStage {
         signals_(inputs.parsed.arguments.launch.signals_to_handle) {}
 
   ExitCode run() {
+    PatientStream terminal(context_.err);
+    terminal.hurry();  // the leader's is the one that matters
     launcher::Joined joined = meet({});
     answer_port_ = std::move(joined.answer_port);
     leader_address_ = joined.link.peer_address();
-    PatientStream terminal(context_.err);
-    terminal.hurry();  // the leader's is the one that matters
     if (!membership_.assigned) console_.line("joined " + joined.leader + "; its terminal shows the run");
     launcher::Follower follower(joined.link, joined.leader, signals_);
     follower_ = &follower;
@@ -116,6 +116,8 @@ class FollowStage {
   }
 
   ExitCode decline(const Error& failure) {
+    PatientStream terminal(context_.err);
+    terminal.hurry();
     if (!membership_.assigned) context_.err << failure.render() << std::endl;
     bool told = false;
     try {

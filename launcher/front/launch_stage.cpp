@@ -123,6 +123,7 @@ AttemptOutcome run_attempt(const CommandContext& context, const Inputs& inputs, 
     launch = local_launch(context.program, inputs, plan);
     launch.attempt = reserve_attempt(run_folder(plan.output_dir, inputs.parsed.arguments.launch.log_dir));
   });
+  attempts.begin(launch.attempt);
   launcher::JobSpec job;
   job.rendezvous = std::move(rendezvous);
   launch.master_address = job.rendezvous.address;
@@ -298,6 +299,7 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
     const Error error = error_of(std::current_exception());
     console.clear();
     context.err << error.render() << std::endl;
+    attempts.break_off(error);
     outcome.result.code = error.code();
     outcome.result.reason = exit_code_name(error.code());
     last_word = in_a_line(error.diagnostics().front());

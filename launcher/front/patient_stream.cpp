@@ -37,6 +37,9 @@ class PatientStream::Buffer : public std::streambuf {
   size_t waiting() const { return writer_.waiting(); }
   bool drain(double seconds) { return writer_.drain(seconds); }
 
+  bool hurried = false;
+  bool given_up = false;  // somebody had to end before all was written
+
  protected:
   std::streamsize xsputn(const char* text, std::streamsize size) override {
     writer_.write(std::string_view(text, static_cast<size_t>(size)));
@@ -66,19 +69,30 @@ class PatientStream::Buffer : public std::streambuf {
 };
 
 PatientStream::PatientStream(std::ostream& stream)
-    : stream_(stream), buffer_(std::make_unique<Buffer>(stream)) {
-  stream_.rdbuf(buffer_.get());
+    : stream_(stream), buffer_(dynamic_cast<Buffer*>(stream.rdbuf())) {
+  if (buffer_ != nullptr) return;
+  own_ = std::make_unique<Buffer>(stream);
+  buffer_ = own_.get();
+  stream_.rdbuf(buffer_);
 }
 
 PatientStream::~PatientStream() {
   const double begin = monotonic_seconds();
-  while (!buffer_->drain(kLookSeconds)) {
-    if (!a_stop_is_pending() && !(hurried_ && monotonic_seconds() - begin > kHurriedSeconds)) continue;
-    // Its thread still writes, and whoever wrote to the stream itself would be held up as it is.
-    static_cast<void>(buffer_.release());
-    return;
+  while (!buffer_->given_up && !buffer_->drain(kLookSeconds)) {
+    buffer_->given_up =
+        a_stop_is_pending() || (buffer_->hurried && monotonic_seconds() - begin > kHurriedSeconds);
   }
-  stream_.rdbuf(&buffer_->behind());
+  if (!own_) return;
+  if (buffer_->given_up) {
+    // Its thread still writes, and whoever wrote to the stream itself would be held up as it is.
+    static_cast<void>(own_.release());
+  } else {
+    stream_.rdbuf(&buffer_->behind());
+  }
+}
+
+void PatientStream::hurry() noexcept {
+  buffer_->hurried = true;
 }
 
 void PatientStream::wait_for_reader(double seconds) const {

@@ -11,7 +11,7 @@ namespace hftrain::front {
 class PatientStream {
  public:
   // Takes the place of the stream's buffer, which must live as long as the process where writing to it may
-  // block.
+  // block. Within the life of another object of the same stream: shares what that one has.
   explicit PatientStream(std::ostream& stream);
   PatientStream(const PatientStream&) = delete;
   PatientStream& operator=(const PatientStream&) = delete;
@@ -24,13 +24,13 @@ class PatientStream {
   // Waits until the reader has taken all, at most `seconds`.
   void wait_for_reader(double seconds) const;
   // The end is not to wait long for a reader: somebody has asked this program to stop.
-  void hurry() noexcept { hurried_ = true; }
+  void hurry() noexcept;
 
  private:
   class Buffer;
   std::ostream& stream_;
-  std::unique_ptr<Buffer> buffer_;
-  bool hurried_ = false;
+  std::unique_ptr<Buffer> own_;  // none within another's life
+  Buffer* buffer_;
 };
 
 }  // namespace hftrain::front

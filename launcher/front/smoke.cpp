@@ -39,13 +39,28 @@ constexpr double kLater = 0.1;
 const char* const kStraight = "straight";
 const char* const kKilled = "killed";
 
+// Named by the variable that the standard library takes it from.
+fs::path temporary_folder(const Environment& environment) {
+  std::error_code failed;
+  fs::path place = fs::temp_directory_path(failed);
+  if (!failed) return place;
+  std::string name = "TMPDIR";
+  for (const char* other : {"TEMPDIR", "TEMP", "TMP", "TMPDIR"}) {
+    if (environment.get(other)) name = other;
+  }
+  throw Error(ExitCode::kEnvironment, "there is no place for temporary files")
+      .where("environment " + name)
+      .why(environment.get(name).value_or("/tmp") + ": " + failed.message())
+      .hint("set TMPDIR to a folder that is there");
+}
+
 // Everything that a run may write or read, made in a folder of its own.
 class Smoke {
  public:
   Smoke(const CommandContext& context, const std::vector<std::string>& words,
         const arguments::ParseOutcome& parsed)
       : context_(context), parsed_(parsed), setting_(smoke_setting(parsed, visible_gpus())) {
-    std::string pattern = (fs::temp_directory_path() / "hftrain-smoke-XXXXXX").string();
+    std::string pattern = (temporary_folder(context.environment) / "hftrain-smoke-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr)
       throw system_error(errno, "cannot create a temporary folder", pattern);
     folder_ = pattern;

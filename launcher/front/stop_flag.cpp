@@ -1,5 +1,6 @@
 #include "launcher/front/stop_flag.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include "hftrain/base/clock.h"
@@ -27,7 +28,11 @@ void on_signal(int signal) {
 
 void leave(int) {
   constexpr char kText[] = "stopped before anything was started\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText, sizeof(kText) - 1);
+  pollfd terminal{STDERR_FILENO, POLLOUT, 0};
+  // One that takes no text would hold up the end, and every further signal.
+  if (::poll(&terminal, 1, 0) > 0) {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText, sizeof(kText) - 1);
+  }
   ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
 }
 

@@ -66,7 +66,9 @@ void arrange_descriptors(PreparedStart& start) {
   int highest = STDERR_FILENO;
   for (const InheritedDescriptor& wanted : start.descriptors) highest = std::max(highest, wanted.to);
   // First all out of the way, so that no target number is still a source.
-  start.failure_fd = ::fcntl(start.failure_fd, F_DUPFD_CLOEXEC, highest + 1);
+  const int failure_fd = ::fcntl(start.failure_fd, F_DUPFD_CLOEXEC, highest + 1);
+  if (failure_fd < 0) fail_in_child(start, "duplicate a descriptor");
+  start.failure_fd = failure_fd;
   for (InheritedDescriptor& wanted : start.descriptors) {
     wanted.from = ::fcntl(wanted.from, F_DUPFD_CLOEXEC, highest + 1);
     if (wanted.from < 0) fail_in_child(start, "duplicate a descriptor");
@@ -113,10 +115,14 @@ std::optional<cpu_set_t> set_of(const std::vector<int>& cpus) {
 Error cannot_start(const std::string& program, const std::string& step, int error_number) {
   Error error(ExitCode::kEnvironment, "cannot start " + program);
   error.where(program).why(step + ": " + std::strerror(error_number));
-  error.hint("see whether this user may start it (ls -l), and whether its file system is mounted noexec");
+  error.hint("see whether it can be started from a shell of this user's");
+  if (error_number == EACCES || error_number == EPERM)
+    error.hint("see whether this user may start it (ls -l), and whether its file system is mounted noexec");
   if (error_number == ENOENT)
     error.hint("build or install it: workers lie beside the hftrain program, others on PATH");
   if (error_number == EAGAIN) error.hint("raise the limit on processes (ulimit -u) or start fewer ranks");
+  if (error_number == EMFILE || error_number == ENFILE)
+    error.hint("allow more open files (ulimit -n) or start fewer ranks");
   return error;
 }
 

@@ -162,6 +162,11 @@ Diagnostic explain(const JobRecord& job, const Verdict& verdict, const ReportFac
       report.hint =
           "use fewer ranks, a smaller --per_device_train_batch_size or block size, or raise the limit";
       break;
+    case Failure::kNoMemory:
+      report.what = rank_name(worker) + " got no memory while it was loaded";
+      report.why = "the system gave no more memory (its own, a control group's, or ulimit -v)";
+      report.hint = "see what else uses it, use fewer ranks on this machine, or raise the limit";
+      break;
     case Failure::kNotLoaded:
       return explain_not_loaded(facts.last_lines, std::move(report));
     case Failure::kExit:

@@ -234,6 +234,9 @@ void Supervisor::try_in_background(const std::function<void()>& work) {
 JobResult Supervisor::result() {
   try_in_background([this] { router_->drain(); });
   job_.workers = group_.records();
+  for (WorkerRecord& worker : job_.workers) {
+    if (worker.node.empty() && !worker.ended_orderly()) worker.last_lines = router_->last_lines(worker.rank);
+  }
   job_.killed_for_memory = memory_kills() > memory_kills_at_start_;
   const Verdict verdict = judge(job_);
   JobResult result{verdict.code,     verdict.reason, job_.stop_signal != 0,
@@ -241,8 +244,8 @@ JobResult Supervisor::result() {
   if (verdict.culprit) {
     const WorkerRecord& culprit = job_.workers[*verdict.culprit];
     const bool elsewhere = !culprit.node.empty();
-    ReportFacts facts{elsewhere ? culprit.last_lines : router_->last_lines(culprit.rank),
-                      elsewhere ? culprit.logs : router_->folder_of(culprit.rank), memory_limit()};
+    ReportFacts facts{culprit.last_lines, elsewhere ? culprit.logs : router_->folder_of(culprit.rank),
+                      memory_limit()};
     result.failure = make_failure_report(job_, verdict, std::move(facts));
     write_crash_record(*result.failure, culprit);
   }

@@ -40,6 +40,16 @@ bool was_not_loaded(const WorkerRecord& worker, ExitStatus status) {
   return status.code == kNotLoadedCode && !worker.ready && worker.step < 0;
 }
 
+// The standard library's last word of a program without memory, of one that has not said anything yet: while its libraries
+// are loaded nobody is there to report it.
+bool had_no_memory(const WorkerRecord& worker, ExitStatus status) {
+  const auto& lines = worker.last_lines;
+  return status.signal == SIGABRT && !worker.ready && worker.step < 0 &&
+         std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+           return line.find("std::bad_alloc") != std::string::npos;
+         });
+}
+
 Failure failure_of_worker(const WorkerRecord& worker, const JobRecord& job) {
   if (worker.failed) return Failure::kReported;
   if (!worker.lost.empty() && !worker.status) return Failure::kNodeLost;
@@ -50,6 +60,7 @@ Failure failure_of_worker(const WorkerRecord& worker, const JobRecord& job) {
   const ExitStatus status = worker.status.value_or(ExitStatus{});
   if (status.signal != 0) {
     if (worker.was_sent(status.signal) || asks_for_stop(status.signal)) return Failure::kStopped;
+    if (had_no_memory(worker, status)) return Failure::kNoMemory;
     const bool for_memory = worker.node.empty() ? job.killed_for_memory : worker.killed_for_memory;
     return status.signal == SIGKILL && for_memory ? Failure::kHostMemory : Failure::kSignal;
   }
@@ -119,6 +130,7 @@ ExitCode code_of(Failure failure, const WorkerRecord& worker) {
     case Failure::kNotLoaded:
       return ExitCode::kEnvironment;
     case Failure::kHostMemory:
+    case Failure::kNoMemory:
       return ExitCode::kHostMemory;
     case Failure::kMappedFile:
       return ExitCode::kDisk;

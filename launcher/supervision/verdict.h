@@ -29,13 +29,13 @@ struct WorkerRecord {
   std::optional<plan::WorkerEvent> finished;
   std::optional<plan::WorkerEvent> failed;
   std::optional<ExitStatus> status;
+  std::vector<std::string> last_lines;  // of its output, once the job is over and it failed
   // Of a worker of another agent:
-  std::string node;                     // "node 1 (host-b)"; empty for one of this agent
-  std::string lost;                     // why the agent is gone, and the worker with it; empty: it is there
-  bool killed_for_memory = false;       // its node's out-of-memory killer was at work when it died
-  std::vector<std::string> last_lines;  // of its output, when it failed
-  std::string logs;                     // its folder there
-  WorkStatus last_seen{};               // its status page when it had ended
+  std::string node;                // "node 1 (host-b)"; empty for one of this agent
+  std::string lost;                // why the agent is gone, and the worker with it; empty: it is there
+  bool killed_for_memory = false;  // its node's out-of-memory killer was at work when it died
+  std::string logs;                // its folder there
+  WorkStatus last_seen{};          // its status page when it had ended
 
   // It is known to be gone.
   bool over() const { return status || !lost.empty(); }
@@ -69,6 +69,7 @@ enum class Failure {
   kSignal,      // ended by a signal the launcher did not send
   kMappedFile,  // ended because a file mapped into memory could not be read
   kHostMemory,  // SIGKILL by the kernel's out-of-memory killer
+  kNoMemory,    // the system gave none to load its program into
   kNotLoaded,   // the system could not load its program: a library is missing or does not fit
   kExit,        // exited with an error code and no report
   kUnfinished,  // exited with 0 and no word that it had finished

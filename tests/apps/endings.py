@@ -231,7 +231,7 @@ def scenario_preparing_that_is_asked_to_stop(fixture, output):
         job = subprocess.Popen(command, env={**fixture.environment, "HFTRAIN_CACHE": cache}, text=True, stderr=subprocess.PIPE)
         until(job, lambda: any(files for _, _, files in os.walk(cache)), "preparing")
         job.send_signal(word)
-        expect(ends_with(job, code), "interrupted while" if code == 130 else "terminated while", "the cache is as before")
+        expect(ends_with(job, code), "interrupted while" if code == 130 else "terminated while", "what was prepared before stays in the cache")
     return "143, and 130 for Ctrl-C"
 
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import HFTRAIN, PATIENCE, Fixture, tell
+from runs import HFTRAIN, PATIENCE, Fixture, free_port, tell
 
 PIPE = 4096  # bytes, the least that a pipe may hold
 RECORDS = 800  # about 75 KB of text, twice what the pipe and the launcher hold
@@ -130,6 +130,50 @@ def scenario_host_file(fixture, output):
         return stop(fixture, output, job)
     finally:
         job.kill()
+
+
+def fill(pipe):
+    """Until it holds no more; nobody reads."""
+    own = os.open(f"/proc/self/fd/{pipe}", os.O_WRONLY | os.O_NONBLOCK)
+    for size in (PIPE, 1):
+        try:
+            while True:
+                os.write(own, b"x" * size)
+        except BlockingIOError:
+            pass
+    os.close(own)
+
+
+def waits_for_others(job):
+    """Once it has blocked the signals that end it, which it takes in its own time."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        with open(f"/proc/{job.pid}/status") as file:
+            blocked = next(int(line.split()[1], 16) for line in file if line.startswith("SigBlk"))
+        if blocked >> (signal.SIGTERM - 1) & 1:
+            return
+        if job.poll() is not None or time.monotonic() > end:
+            raise SystemExit(f"FAILED: it met nobody, code {job.poll()}")
+        time.sleep(0.05)
+
+
+def scenario_before_a_run(fixture, output):
+    """Of the first node of two, which meets nobody."""
+    reading, writing = os.pipe()
+    job = subprocess.Popen([HFTRAIN, *fixture.flags(output, "--max_steps", 3, "--nnodes", 2, "--node_rank", 0, "--master_addr", "127.0.0.1",
+                                                    "--master_port", free_port())], env=fixture.environment, stderr=writing)
+    try:
+        waits_for_others(job)
+        fill(writing)
+        job.send_signal(signal.SIGTERM)
+        code = job.wait(PATIENCE)
+        if code != 10:
+            raise SystemExit(f"FAILED: it ended with {code}")
+        return "ended with 10 beside a full pipe"
+    finally:
+        job.kill()
+        os.close(reading)
+        os.close(writing)
 
 
 def main():

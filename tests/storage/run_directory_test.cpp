@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -510,6 +511,25 @@ TEST_CASE("a lock on a folder that was moved aside in between is none", "[storag
   CHECK_NOTHROW(RunLock(folder / "aside"));
 }
 
+TEST_CASE("a link to a folder that is not there is named, before a run and by its lock", "[storage]") {
+  const TemporaryDirectory folder;
+  std::filesystem::create_directory_symlink(folder / "gone", folder / "out");
+  const auto says = [&](const auto& act) {
+    try {
+      act();
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kDisk);
+      return error.diagnostics().front().why;
+    }
+    return std::string();
+  };
+  const std::string why = folder / "out" + " is a link, and what it leads to is not there";
+  CHECK(says([&] { check_can_take(folder / "out"); }) == why);
+  CHECK(says([&] { const RunLock lock(folder / "out"); }) == why);
+  std::filesystem::create_directory(folder / "gone");
+  CHECK_NOTHROW(check_can_take(folder / "out"));
+}
+
 TEST_CASE("a folder that could not be made or written into is known before", "[storage]") {
   const TemporaryDirectory folder;
   CHECK_NOTHROW(check_can_take(folder / "deep/out"));
@@ -531,6 +551,10 @@ TEST_CASE("a folder that could not be made or written into is known before", "[s
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kUsage);
   }
+  std::string deep = folder.path();
+  while (deep.size() < PATH_MAX - 100)
+    deep += "/" + std::string(std::min<size_t>(99, PATH_MAX - 40 - deep.size()), 'x');
+  CHECK_REFUSED(check_can_take(deep), "the name of the output folder is too long");
   const RunLock lock(folder / "out");
   CHECK_REFUSED(check_can_take(folder / "out"), "another run is using the output folder");
 }

@@ -109,7 +109,7 @@ ExitCode run_prepare(const CommandContext& context) {
     throw Error(key ? ExitCode::kInterrupted : ExitCode::kTerminated,
                 key ? "interrupted while preparing the data" : "terminated while preparing the data")
         .where(request.cache_folder)
-        .why("it was asked to stop; the cache is as before")
+        .why("it was asked to stop; what was prepared before stays in the cache")
         .hint("the same command prepares them");
   }
   console.line("in " + prepared->folder);

@@ -12,6 +12,7 @@
 #include "launcher/front/follow_stage.h"
 #include "launcher/front/job.h"
 #include "launcher/front/job_answer.h"
+#include "launcher/front/patient_stream.h"
 #include "launcher/front/run_console.h"
 
 namespace hftrain::app {
@@ -62,6 +63,9 @@ ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::Mem
     if (membership.agents == 1) throw;
     return abort_job(context, inputs, membership, error_of(std::current_exception()));
   }
+  // While the others are met nothing takes signals but the loop that meets them.
+  std::optional<PatientStream> terminal;
+  if (membership.agents > 1) terminal.emplace(context.err);
   bool said = false;
   const auto say = [&context, &console, &said](const Error& error) {
     console.clear();
@@ -72,8 +76,10 @@ ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::Mem
     Job job(context, inputs, membership, console, say);
     return train_together(context, inputs, job, stopwatch, console);
   } catch (...) {
+    const ExitCode code = error_of(std::current_exception()).code();
+    if (terminal && code == ExitCode::kTerminatedUnsaved) terminal->hurry();
     if (!said) throw;
-    return error_of(std::current_exception()).code();
+    return code;
   }
 }
 

@@ -28,6 +28,24 @@ int folder_error(const std::string& path) {
   return ::faccessat(AT_FDCWD, place.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
+std::string link_to_nowhere(const std::string& path) {
+  for (std::filesystem::path part = path; part.has_relative_path(); part = part.parent_path()) {
+    std::error_code ignored;
+    if (std::filesystem::is_symlink(part, ignored) && !std::filesystem::exists(part, ignored))
+      return part.string();
+  }
+  return "";
+}
+
+Error cannot_create_folder(const std::string& path, int error_number) {
+  const std::string link = link_to_nowhere(path);
+  if (link.empty()) return system_error(error_number, "cannot create folder", path, ExitCode::kDisk);
+  return Error(ExitCode::kDisk, "cannot create folder")
+      .where(path)
+      .why(link + " is a link, and what it leads to is not there")
+      .hint("make the folder that it leads to, or name another one");
+}
+
 DiskSpace disk_space(const std::string& path) {
   const std::filesystem::path place = nearest_there(path);
   struct stat status {};

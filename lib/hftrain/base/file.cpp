@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "hftrain/base/disk_space.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/growing_file.h"
 #include "hftrain/base/new_file.h"
@@ -140,16 +141,7 @@ void append_to_file(const std::string& path, std::string_view bytes) {
 void create_directories(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (!error) return;
-  for (fs::path part = path; part.has_relative_path(); part = part.parent_path()) {
-    std::error_code ignored;
-    if (!fs::is_symlink(part, ignored) || fs::exists(part, ignored)) continue;
-    throw Error(ExitCode::kDisk, "cannot create folder")
-        .where(path)
-        .why(part.string() + " is a link, and what it leads to is not there")
-        .hint("make the folder that it leads to, or name another one");
-  }
-  throw system_error(error.value(), "cannot create folder", path, ExitCode::kDisk);
+  if (error) throw cannot_create_folder(path, error.value());
 }
 
 void sync_directory(const std::string& directory) {

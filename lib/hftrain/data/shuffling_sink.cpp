@@ -19,8 +19,13 @@ void add_from(const ColumnFile& file, int64_t sample, FeatureValues& values) {
 }  // namespace
 
 ShufflingSink::ShufflingSink(FeatureSchema schema, std::string prefix, int64_t vocabulary, uint64_t seed,
-                             std::optional<int64_t> max_samples, std::unique_ptr<FeatureSink> next)
-    : schema_(std::move(schema)), prefix_(std::move(prefix)), seed_(seed), next_(std::move(next)) {
+                             std::optional<int64_t> max_samples, const std::atomic<bool>* stop,
+                             std::unique_ptr<FeatureSink> next)
+    : schema_(std::move(schema)),
+      prefix_(std::move(prefix)),
+      seed_(seed),
+      stop_(stop),
+      next_(std::move(next)) {
   std::vector<SequenceWriter*> into;
   for (const FeatureColumn& column : schema_) {
     writers_.push_back(
@@ -49,6 +54,7 @@ void ShufflingSink::finish() {
   }
   Features one{.columns = std::vector<FeatureValues>(schema_.size())};
   for (const int64_t sample : numpy_permutation(seed_, samples)) {
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) return;
     if (next_->full()) break;
     for (size_t column = 0; column < files.size(); ++column)
       add_from(*files[column], sample, one.columns[column]);

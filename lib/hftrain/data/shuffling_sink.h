@@ -1,6 +1,7 @@
 // Samples in another order: that of datasets' shuffle(seed).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,9 +16,10 @@ namespace hftrain::data {
 class ShufflingSink final : public FeatureSink {
  public:
   // Writes files that begin with `prefix` and removes them. Columns are of whole numbers; `vocabulary`: ids are of 0 to
-  // below it. After `max_samples` of them no further one is taken.
+  // below it. After `max_samples` of them no further one is taken. `stop`: true ends finish() before its end; null: nothing does.
   ShufflingSink(FeatureSchema schema, std::string prefix, int64_t vocabulary, uint64_t seed,
-                std::optional<int64_t> max_samples, std::unique_ptr<FeatureSink> next);
+                std::optional<int64_t> max_samples, const std::atomic<bool>* stop,
+                std::unique_ptr<FeatureSink> next);
   ~ShufflingSink() override;
 
   void add(const Features& features) override { keeper_->add(features); }
@@ -31,6 +33,7 @@ class ShufflingSink final : public FeatureSink {
   FeatureSchema schema_;
   std::string prefix_;
   uint64_t seed_;
+  const std::atomic<bool>* stop_;
   std::vector<std::unique_ptr<ColumnWriter>> writers_;
   std::unique_ptr<RowKeeper> keeper_;
   std::unique_ptr<FeatureSink> next_;

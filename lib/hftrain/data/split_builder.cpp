@@ -132,6 +132,7 @@ std::optional<PreparedSplit> SplitBuilder::build_from_rows(const SplitRequest& s
   const std::unique_ptr<FeatureSink> sink = sink_for(split, schema, prefix, writers);
   if (!encode_rows(split, *rows, *encoder, *sink)) return std::nullopt;
   sink->finish();
+  if (stopped()) return std::nullopt;  // it may have ended before its last sample
   check_all(split, *encoder);
   return finish(split, *sink, schema, writers, prefix, encoder->remarks());
 }
@@ -159,7 +160,7 @@ std::unique_ptr<FeatureSink> SplitBuilder::keeper_for(const SplitRequest& split,
     const std::optional<uint64_t> seed = request_.recipe.shuffle_seed;
     if (!seed) return next;
     return std::make_unique<ShufflingSink>(columns, prefix + stage, tokenizer_ ? tokenizer_->vocab_size() : 0,
-                                           *seed, max_samples, std::move(next));
+                                           *seed, max_samples, observer_.stop, std::move(next));
   };
   std::unique_ptr<FeatureSink> sink =
       shuffled(".samples", schema, split.max_samples,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -93,10 +94,19 @@ void make_own_folder(const std::string& folder) {
     fs::create_directories(folder, error);
     if (!error) return;
     const bool may_pass = error == std::errc::no_such_file_or_directory || error == std::errc::file_exists;
-    if (!may_pass || tried == kTries)
-      throw system_error(error.value(), "cannot create folder", folder, ExitCode::kDisk);
+    if (!may_pass || tried == kTries) throw cannot_create_folder(folder, error.value());
     ::usleep(1000);
   }
+}
+
+// For a moment a link does so whose folder another start moves aside.
+bool leads_nowhere(const std::string& folder) {
+  constexpr int kTries = 100;
+  for (int tried = 0; tried < kTries; ++tried) {
+    if (link_to_nowhere(folder).empty()) return false;
+    ::usleep(1000);
+  }
+  return true;
 }
 
 // For a lock that could not be had. A file of its name is another run's, or will be, and stays with what it lies in.
@@ -250,12 +260,16 @@ void check_not_in_use(const std::string& output_dir) {
 }
 
 void check_can_take(const std::string& output_dir) {
+  constexpr size_t kLongestNameBelow =
+      256;  // of a file of a checkpoint while it is written, or of a rank's log
   check_not_in_use(output_dir);
-  if (::access(output_dir.c_str(), F_OK) != 0 && errno == ENAMETOOLONG)
+  const bool unknown_name = ::access(output_dir.c_str(), F_OK) != 0 && errno == ENAMETOOLONG;
+  if (unknown_name || output_dir.size() + kLongestNameBelow >= PATH_MAX)
     throw Error(ExitCode::kUsage, "the name of the output folder is too long")
         .where(output_dir + " (--output_dir)")
         .why(std::strerror(ENAMETOOLONG))
         .hint("a shorter --output_dir");
+  if (leads_nowhere(output_dir)) throw cannot_create_folder(output_dir, ENOENT);
   if (const int error = folder_error(output_dir))
     throw system_error(error,
                        error == ENOTDIR ? "cannot create folder" : "cannot write into the output folder",

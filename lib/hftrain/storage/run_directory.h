@@ -41,7 +41,8 @@ bool is_still_at(const FileDescriptor& file, const std::string& path);
 
 // What RunLock would say of a folder that another run holds; creates nothing and keeps nothing.
 void check_not_in_use(const std::string& output_dir);
-// The same, and whether the folder could be made or written into, as far as the system says without trying.
+// The same, and whether the folder could be made or written into, as far as the system says without trying. Its
+// name must leave room for those of the files in it.
 void check_can_take(const std::string& output_dir);
 
 // Removes what a run that was killed left behind: unfinished saves, and files that were being written. Call while holding

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -59,6 +60,34 @@ Heard lead_until(ControlLink& follower, int64_t steps) {
   heard.seconds = monotonic_seconds() - begin;
   return heard;
 }
+
+// Leads for as long as `goes_on` says so of what the follower sends.
+void lead_with(ControlLink& follower, const std::function<bool(const Message&)>& goes_on) {
+  bool over = false;
+  const double until = monotonic_seconds() + kHangs;
+  while (follower.open() && !over && monotonic_seconds() < until) {
+    pollfd ready{follower.descriptor(), follower.events(), 0};
+    ::poll(&ready, 1, 100);
+    std::vector<Message> messages;
+    follower.work(messages);
+    follower.tick(monotonic_seconds());
+    for (const Message& message : messages) over = over || !goes_on(message);
+  }
+  while (follower.open() && follower.waiting() > 0) {
+    std::vector<Message> ignored;
+    follower.work(ignored);
+  }
+}
+
+struct BothEnds {
+  std::unique_ptr<ControlLink> leader, follower;
+  BothEnds() {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+    leader = std::make_unique<ControlLink>(FileDescriptor(ends[1]));
+    follower = std::make_unique<ControlLink>(FileDescriptor(ends[0]));
+  }
+};
 
 }  // namespace
 
@@ -377,6 +406,52 @@ TEST_CASE(
     CHECK(ended.code() == ExitCode::kTerminatedUnsaved);
   }
   sender.join();
+}
+
+TEST_CASE("what a leader asks for before a follower's workers are gone is done behind them", "[process]") {
+  const testing::TemporaryDirectory folder;
+  BothEnds ends;
+  std::thread leads([&] {
+    lead_with(*ends.leader, [&](const Message& message) {
+      if (std::holds_alternative<WorkerSaid>(message)) {
+        ends.leader->send(TakePlan{});
+        ends.leader->send(EndWorkers{true});
+      }
+      return !std::holds_alternative<WorkersGone>(message);
+    });
+    ends.leader->close("over");
+  });
+  StopSignals signals;
+  Follower follower(*ends.follower, "node 0", signals);
+  WorkerSpec worker;
+  worker.argv = {testing::program("dummy_worker"), "ready", "hang"};
+  follower.run({worker}, {folder.path(), OutputFilter("all", "0")});
+  CHECK(std::holds_alternative<TakePlan>(follower.next()));
+  leads.join();
+}
+
+TEST_CASE("a follower whose workers have ended takes the verdict, whatever signals come before it",
+          "[process]") {
+  const testing::TemporaryDirectory folder;
+  BothEnds ends;
+  StopSignals signals;
+  int stops = 0;
+  std::thread leads([&] {
+    lead_with(*ends.leader, [&](const Message& message) {
+      if (!std::holds_alternative<StopReceived>(message)) return true;
+      if (++stops == 1) ::kill(::getpid(), SIGINT);
+      if (stops == 2) ends.leader->send(JobVerdict{143, "", {}});
+      return stops < 2;
+    });
+  });
+  Follower follower(*ends.follower, "node 0", signals);
+  WorkerSpec worker;
+  worker.argv = {testing::program("dummy_worker"), "ready", "finish:143"};
+  follower.run({worker}, {folder.path(), OutputFilter("all", "0")});
+  ::kill(::getpid(), SIGINT);  // a key: another one is a wish of its own
+  CHECK(std::holds_alternative<JobVerdict>(follower.next()));
+  CHECK(follower.verdict().value_or(JobVerdict{}).exit_code == 143);
+  leads.join();
 }
 
 TEST_CASE("a signal while others are awaited ends the wait for all", "[process]") {

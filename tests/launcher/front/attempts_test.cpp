@@ -84,6 +84,26 @@ TEST_CASE("restarts are used up one by one and all attempts are on record") {
   CHECK(attempts.record()[2]["resumed_from"] == "/runs/checkpoint-5");
 }
 
+TEST_CASE("an attempt that this program's own error ends is on record, once, as it failed") {
+  Attempts attempts(2, "/runs/checkpoint-5");
+  const Error error(ExitCode::kEnvironment, "cannot start a worker");
+  attempts.break_off(error);
+  CHECK(attempts.record().empty());
+  attempts.begin(3);
+  attempts.break_off(error);
+  attempts.break_off(error);
+  REQUIRE(attempts.record().size() == 1);
+  const Json& entry = attempts.record()[0];
+  CHECK(entry["attempt"] == 3);
+  CHECK(entry["exit_code"] == 3);
+  CHECK(entry["what"] == "cannot start a worker");
+  CHECK(entry["resumed_from"] == "/runs/checkpoint-5");
+  attempts.begin(4);
+  attempts.restart_after(failed(ExitCode::kWorkerLost), 4, 1.5);
+  attempts.break_off(error);  // between two attempts
+  CHECK(attempts.record().size() == 2);
+}
+
 TEST_CASE("without --max_restarts and after an orderly end nothing is said") {
   Attempts none(0, "");
   CHECK_FALSE(none.restart_after(failed(ExitCode::kWorkerLost), 0, 1));

@@ -143,6 +143,30 @@ TEST_CASE("a child whose end nobody could notice is not started", "[process]") {
   CHECK(WEXITSTATUS(status) == 0);
 }
 
+TEST_CASE("a child that has too few descriptors to become its program is told of the limit on open files",
+          "[process]") {
+  const pid_t process = testing::fork_child();
+  if (process == 0) {
+    const int next = ::dup(STDERR_FILENO);
+    ::close(next);
+    // For three pipes and what watches the child, and none for the child itself.
+    const rlimit limit{static_cast<rlim_t>(next) + 7, static_cast<rlim_t>(next) + 7};
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    try {
+      const ChildProcess child(dummy({"hang"}));
+      ::_exit(1);
+    } catch (const Error& error) {
+      const Diagnostic& said = error.diagnostics().front();
+      const bool names_limit = said.hint.find("ulimit -n") != std::string::npos;
+      ::_exit(said.what.starts_with("cannot start ") && names_limit ? 0 : 2);
+    }
+  }
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
 TEST_CASE("a child that is dropped is killed and reaped", "[process]") {
   { ChildProcess child(dummy({"ignore-stops", "hang"})); }
   CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);

@@ -80,6 +80,23 @@ TEST_CASE("every exit code without a report: documented ones are passed on, the 
 }
 
 TEST_CASE(
+    "a worker that is aborted for want of memory before it is ready ran out of it, with any other word it "
+    "crashed") {
+  WorkerRecord aborted = ended(0, {SIGABRT, 0}, 1);
+  aborted.ready = false;
+  aborted.step = -1;
+  const auto judged = [&] { return judge(JobRecord{.workers = {aborted}}).code; };
+  CHECK(judged() == ExitCode::kWorkerLost);
+  aborted.last_lines = {"terminate called after throwing an instance of 'std::bad_alloc'",
+                        "  what():  std::bad_alloc"};
+  CHECK(judged() == ExitCode::kHostMemory);
+  CHECK(report_of(JobRecord{.workers = {aborted}})
+            .starts_with("error: rank 0 got no memory while it was loaded\n"));
+  aborted.ready = true;
+  CHECK(judged() == ExitCode::kWorkerLost);
+}
+
+TEST_CASE(
     "a worker that ends with 127 before it says anything could not be loaded, which is the environment's") {
   WorkerRecord silent = ended(0, {0, 127}, 1);
   silent.ready = false;
