@@ -37,7 +37,7 @@ fault("no samples are called empty data", "lib/hftrain/data/split_request.cpp", 
 fault("prepare cuts a length in silence", "apps/hftrain/commands/prepare.cpp", "  if (answers) show(plan::notes_of_length(inputs.parsed, request.block_size), console);\n", "",
       tests=["runs: prepared folders: prepare says that a length is cut"], says=r"prepare says it")
 
-fault("a damaged checkpoint is replaced", "apps/hftrain/commands/train_run.cpp", "output.begin(paths_of(prepared), decision.skipped);", "output.begin(paths_of(prepared));",
+fault("a damaged checkpoint is replaced", "apps/hftrain/commands/train_run.cpp", "output.move_aside(decision.skipped, \"which does not verify\");", "output.begin(paths_of(prepared));",
       tests=[ASIDE], says=r"it is told")
 
 fault("a run of which no checkpoint verifies is begun anew over them", "launcher/front/output_stage.cpp", "  if (asked == \"auto\") refuse_damaged(inputs, state);\n", "",
