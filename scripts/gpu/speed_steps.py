@@ -132,7 +132,7 @@ def packed(trial, options):
     for side, more in sides.items():
         for turn in range(2 if trial.on_gpu else 1):
             def train():
-                run = trial.train(f"packed-{turn}-{len(more)}", *words, *more, measured=True)
+                run = trial.train(f"packed-{turn}-{len(more)}", *words, *more, measured=True, lacks=["--block_size"])
                 return shape.rate(run.times()), list(run.figures().values())
             rate, losses[side] = trial.once(f"{side}, turn {turn}", train)
             rates.setdefault(side, []).append(rate)
