@@ -99,7 +99,7 @@ at::Tensor UnitNet::loss(const at::Tensor& ids, nn::UnitRunner& runner, at::Scal
   })[0];
   at::Tensor memory;
   for (size_t i = 1; i + 1 < units_.size(); ++i) {
-    const bool dropped = drops_ && i > 1;
+    const bool dropped = i > 1 ? drops_later_ : drops_first_;
     const Tensors out = run(units_[i], {x, memory}, [dropped](at::TensorList p, at::TensorList in) {
       if (dropped) return Tensors{in[0].view_as(in[0]), {}};
       const at::Tensor seen = in[1].defined() ? in[0] + in[1] : in[0];

@@ -36,7 +36,12 @@ class UnitNet {
   // blocks of a decoder take the encoder's states.
   void share_memory() { shares_memory_ = true; }
   // The same, and nothing else comes of the first block; `drops`: on this rank the later ones are passed over.
-  void encode(bool drops) { shares_memory_ = encodes_ = true, drops_ = drops; }
+  void encode(bool drops) { shares_memory_ = encodes_ = true, drops_later_ = drops; }
+  // Nothing learns before the first block; `drops`: on this rank that one is passed over.
+  void freeze_table(bool drops) {
+    parameters_.front().requires_grad_(false);
+    drops_first_ = drops;
+  }
 
  private:
   void add(const std::string& name, const at::Tensor& values, bool trainable = true);
@@ -44,7 +49,7 @@ class UnitNet {
   std::vector<std::string> names_;
   std::vector<at::Tensor> parameters_;
   std::vector<nn::Unit> units_;
-  bool shares_memory_ = false, encodes_ = false, drops_ = false;
+  bool shares_memory_ = false, encodes_ = false, drops_later_ = false, drops_first_ = false;
 };
 
 // `rows` sequences of 9 tokens.

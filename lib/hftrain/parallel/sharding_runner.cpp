@@ -30,28 +30,38 @@ bool needs_gradient(const at::Tensor& tensor) {
   return tensor.defined() && tensor.requires_grad();
 }
 
-// Of a unit's output and its entries the output. Backward goes on to all of them, without a gradient but to the first: an entry that
-// the unit leaves out on this rank (a layer that is dropped) may be all that leads to an earlier unit, which the others then gather.
+// Of a unit's output and what else it was given the output. Backward goes on to all of them, without a gradient but to the first: what
+// a layer that is dropped on this rank leaves out may be all that leads to an earlier unit, which the others then gather.
 struct Joined : Function<Joined> {
-  static at::Tensor forward(AutogradContext* ctx, at::TensorList output_and_entries) {
+  static at::Tensor forward(AutogradContext* ctx, at::TensorList output_and_others) {
     ctx->set_materialize_grads(false);
-    ctx->saved_data["entries"] = static_cast<int64_t>(output_and_entries.size()) - 1;
-    return output_and_entries.front().view_as(output_and_entries.front());
+    ctx->saved_data["others"] = static_cast<int64_t>(output_and_others.size()) - 1;
+    return output_and_others.front().view_as(output_and_others.front());
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
-    variable_list to(1 + static_cast<size_t>(ctx->saved_data["entries"].toInt()));
+    variable_list to(1 + static_cast<size_t>(ctx->saved_data["others"].toInt()));
     to.front() = grads.front();
     return to;
   }
 };
 
-void join(const std::vector<at::Tensor>& entries, std::vector<at::Tensor>& outputs) {
-  const auto output = std::ranges::find_if(outputs, needs_gradient);
+bool is_floating(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.is_floating_point();
+}
+
+// An output then needs a gradient wherever parameters or entries do, whatever the unit has left out on this rank.
+void join(at::TensorList parameters, const std::vector<at::Tensor>& entries,
+          std::vector<at::Tensor>& outputs) {
+  auto output = std::ranges::find_if(outputs, needs_gradient);
+  const bool learns = output != outputs.end();
+  if (!learns) output = std::ranges::find_if(outputs, is_floating);
   if (output == outputs.end()) return;
   std::vector<at::Tensor> joined = {*output};
   std::ranges::copy_if(entries, std::back_inserter(joined), needs_gradient);
-  if (joined.size() > 2) *output = Joined::apply(at::TensorList(joined));  // one entry leads on in any case
+  if (!learns) std::ranges::copy_if(parameters, std::back_inserter(joined), needs_gradient);
+  if (joined.size() > (learns ? 2 : 1))  // of what learns one entry leads on in any case
+    *output = Joined::apply(at::TensorList(joined));
 }
 
 }  // namespace
@@ -88,7 +98,7 @@ std::vector<at::Tensor> ShardingRunner::run(const nn::Unit& unit, at::TensorList
     if (training && needs_gradient(entry)) entry = entry.view_as(entry);
   }
   std::vector<at::Tensor> outputs = function(parameters, entries);
-  if (training) join(entries, outputs);
+  if (training) join(parameters, entries, outputs);
   uses_[index].watched = training && std::any_of(outputs.begin(), outputs.end(), needs_gradient);
   if (uses_[index].watched) watch(index, entries, outputs);
   release_after_forward(index);

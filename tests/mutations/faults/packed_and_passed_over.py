@@ -33,7 +33,7 @@ fault("a password of HF_ENDPOINT that a server repeats is shown",
       tests=["hub: a password of HF_ENDPOINT that a server repeats is not repeated"], says=r"password|pass%20word")
 
 fault("a rank that drops all layers behind an encoder leaves out its backward pass",
-      "lib/hftrain/parallel/sharding_runner.cpp", "  if (joined.size() > 2) *output", "  if (joined.size() > 99) *output",
+      "lib/hftrain/parallel/sharding_runner.cpp", "  if (joined.size() > (learns ? 2 : 1))", "  if (joined.size() > (learns ? 99 : 1))",
       tests=["parallel: a rank that drops all layers behind an encoder gathers it backwards as the others do"], says=r"all-gather|finish|failed")
 
 fault("a dropped layer's gradients are reduced when the pass is over, and those of others between its gathers",
@@ -79,3 +79,7 @@ fault("evaluations of an older release count the labels that are predicted alone
 fault("a smoothed loss of an older release is divided by first labels",
       "lib/hftrain/trainer/label_counts.cpp", "plan.optimizer.label_smoothing > 0 && habits", "plan.optimizer.label_smoothing < 0 && habits",
       tests=["runs: loop options: an older release has its defaults and habits"], says=r"smoothed")
+
+fault("a rank that drops the first layer that learns does not gather it backwards",
+      "lib/hftrain/parallel/sharding_runner.cpp", "  if (!learns) std::ranges::copy_if(parameters,", "  if (learns) std::ranges::copy_if(parameters,",
+      tests=["parallel: a rank that drops all layers behind an encoder gathers it backwards as the others do"], says=r"all-gather|reduce|failed")
