@@ -63,6 +63,7 @@ plan::SavedRun saved_size(const std::string& checkpoint) {
           .global_train = state["global_batch"].get<int64_t>(),
           .optimizer = saved_optimizer(state, checkpoint),
           .optimizer_options = saved_options(state, checkpoint),
+          .options_are_its_own = state.contains("optimizer_options"),
           .schedule = state.at("schedule").at("name").get<std::string>(),
           .token_types = saved_types(state, checkpoint)};
 }

@@ -221,6 +221,13 @@ int64_t travelling_bytes(const std::vector<UnitNumbers>& units, const RunPlan& p
   return (bytes.compute == kMasterBytes ? 0 : whole_gradient_bytes(order, bytes)) + parts;
 }
 
+int64_t largest_part(const ParameterTable& table, const StrategyPlan& strategy) {
+  int64_t largest = 0;
+  for (const ParameterSpec& parameter : table.parameters)
+    largest = std::max(largest, part_of(parameter, strategy).local);
+  return largest;
+}
+
 // Numbers that are cast for the forward pass. Of a table of tokens, which comes first, rows are, unless a head multiplies by it.
 int64_t cast_numbers(const ParameterTable& table) {
   if (table.parameters.empty()) return 0;
@@ -267,6 +274,8 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   memory.parameters = whole + shards;
   const std::vector<UnitNumbers> units = unit_numbers(table, strategy, plan.model.frozen);
   memory.gathered = gathered_bytes(units, strategy, compute);
+  // They cross the bus as they are, and are cast behind it.
+  if (to_host && compute != master) memory.gathered += largest_part(table, strategy) * master;
   if (to_host) memory.on_host = shards;
   if (!plan.do_train) return;
   const HeldGradients gradients = held_gradients(plan, learns.count(), numbers, to_host);

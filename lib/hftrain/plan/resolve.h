@@ -59,6 +59,7 @@ struct SavedRun {
   std::string optimizer = {};             // in --optim; "own": a program brought it; empty: nobody knows
   std::optional<std::map<std::string, std::string>> optimizer_options =
       {};                                // --optim_args; unset: nobody knows
+  bool options_are_its_own = false;      // the checkpoint says them, not a plan that lies beside it
   std::string schedule = {};             // the same of --lr_scheduler_type
   std::optional<bool> token_types = {};  // whether its batches had them; unset: nobody knows
 };

@@ -165,9 +165,9 @@ std::vector<std::string> without(const std::vector<std::string>& states,
 
 // Of the same optimizer: torch would go on with the options that the checkpoint was made with.
 void check_kept_states(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
-  if (!goes_by_flags(input, plan) || !input.saved->optimizer_options) return;
+  if (!goes_by_flags(input, plan) || !input.saved->options_are_its_own) return;
   OptimizerPlan before = plan.optimizer;
-  before.options = *input.saved->optimizer_options;
+  before.options = input.saved->optimizer_options.value_or(before.options);
   const std::vector<std::string> saved = states_by_options(before), own = states_by_options(plan.optimizer);
   if (saved == own) return;
   const std::vector<std::string> more = without(saved, own);
