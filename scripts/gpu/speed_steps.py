@@ -5,6 +5,7 @@ import random
 import shutil
 import statistics
 
+from runs import largest
 from trial import SMALL, WITHOUT_DROPOUT
 
 GPT2 = "n_positions=1024,vocab_size=50257"
@@ -138,5 +139,5 @@ def packed(trial, options):
             rates.setdefault(side, []).append(rate)
     for side, found in rates.items():
         trial.row(f"{shape.name}, {side}", None, "tokens/s " + spread(found, "{:.0f}"))
-    apart = max(abs(a - b) for a, b in zip(*losses.values(), strict=True))
+    apart = largest(abs(a - b) for a, b in zip(*losses.values(), strict=True))
     trial.row("the same is learnt", apart < 2e-2, f"losses at most {apart:.2e} apart")

@@ -176,7 +176,7 @@ exec {BUILD}/bin/hftrain "$@"
 def what_only_a_gpu_can_show_is_told_as_it_is(_, folder):
     sys.path.insert(0, str(DAY.parent))
     from speed_steps import as_planned
-    from steps import driver, kernels, problems
+    from steps import driver, kernels, memory_accesses, problems
     from trial import Trial
     (pathlib.Path(folder) / "bin").mkdir()
     program = pathlib.Path(folder) / "bin" / "test_gpu_kernels"
@@ -194,6 +194,7 @@ exit 1
     os.environ["LD_LIBRARY_PATH"] = "/of/the/driver"
     trial = Trial(folder, pathlib.Path(folder), "cuda", time.monotonic() + 300)
     kernels(trial, None)
+    memory_accesses(trial, None)
     told = f"skipped: looked in {folder}/lib:{folder}/lib/torch:/of/the/driver"
     expect([(row["verdict"], row["figure"]) for row in trial.rows] == [("FAILED", told)] * 2 + [("FAILED", f"ERROR SUMMARY: 3 errors in test_gpu_kernels [kernels] by {WATCHED}")], "why nothing was tried, and where was looked", trial.rows)
     arrow, silent = ({"name": name, "problem": "it is not there", "fatal": False} for name in ("parquet", "gpus"))

@@ -243,6 +243,12 @@ std::vector<Variant> variants() {
   all.push_back({.name = "host offload", .change = [](plan::StrategyPlan& plan) {
                    plan.offload_parameters = plan.offload_optimizer = "cpu";
                  }});
+  for (const int stage : {1, 2})
+    all.push_back({.name = "stage " + std::to_string(stage) + ", late fetches",
+                   .stage = stage,
+                   .change = [](plan::StrategyPlan& plan) { plan.offload_optimizer = "cpu"; },
+                   .changes_no_bit = true,
+                   .late_copies = true});
   for (const int64_t accumulation : {1, 3}) {
     all.push_back(
         {.name = "host offload with late copies, accumulation " + std::to_string(accumulation),
@@ -638,6 +644,14 @@ TEST_CASE("a rank that drops all layers behind an encoder gathers it backwards a
           "[process]") {
   run_stages(", dropped layers", 2);
   run_stages(", a dropped first layer", 2);
+}
+
+TEST_CASE("whole parameters that are fetched late behind an update are used when they are there",
+          "[process]") {
+  for (const std::string stage : {"stage 1", "stage 2"}) {
+    INFO(stage);
+    require_success(testing::run_ranks(stage + ", late fetches", 2));
+  }
 }
 
 TEST_CASE("gradients that come to the host late are waited for before they are read", "[process]") {
