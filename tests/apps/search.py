@@ -291,7 +291,7 @@ def mistakes_of_file_and_flags_are_told_at_once(fixture, folder):
     expect("at a time" not in said, "there is one trial", said)
     two = os.path.join(folder, "two")
     said = run(fixture, [*on_one_core, *words(fixture, two, text.replace("[1]", "[1, 2]") % ("grid", 3))]).stderr
-    expect("warning: 2 trials at a time on 1 cores" in said and "try: parallel: 1 in" in said, "too many at a time are told", said)
+    expect("warning: 2 trials at a time on 1 core" in said and "try: parallel: 1 in" in said, "too many at a time are told", said)
 
 
 def a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are(fixture, folder):
