@@ -246,7 +246,11 @@ std::vector<Variant> variants() {
   for (const int stage : {1, 2})
     all.push_back({.name = "stage " + std::to_string(stage) + ", late fetches",
                    .stage = stage,
-                   .change = [](plan::StrategyPlan& plan) { plan.offload_optimizer = "cpu"; },
+                   .change =
+                       [](plan::StrategyPlan& plan) {
+                         plan.offload_optimizer = "cpu";
+                         plan.forward_prefetch = true;
+                       },
                    .changes_no_bit = true,
                    .late_copies = true});
   for (const int64_t accumulation : {1, 3}) {

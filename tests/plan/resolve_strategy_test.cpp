@@ -148,6 +148,9 @@ TEST_CASE("GPUs gather the next unit ahead unless told not to") {
   CHECK(ahead(Case({"--fsdp", "full_shard"}, machine(2))));
   CHECK_FALSE(ahead(Case(no_prefetch, machine(2))));
   CHECK_FALSE(ahead(Case({"--fsdp", "shard_grad_op"}, machine(2))));
+  CHECK(ahead(Case({"--fsdp", "shard_grad_op offload"}, machine(2))));
+  CHECK_FALSE(ahead(Case(
+      {"--fsdp", "shard_grad_op offload", "--fsdp_config", R"({"forward_prefetch": false})"}, machine(2))));
   CHECK_FALSE(ahead(cpu_run(2, {"--fsdp", "full_shard"})));
 }
 

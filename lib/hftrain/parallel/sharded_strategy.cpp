@@ -28,10 +28,7 @@ class GradientHook final : public torch::autograd::PostAccumulateGradHook {
 PrefetchPolicy prefetch_of(const plan::StrategyPlan& plan) {
   static const std::map<std::string, BackwardPrefetch> kBackward = {
       {"none", BackwardPrefetch::kNone}, {"pre", BackwardPrefetch::kPre}, {"post", BackwardPrefetch::kPost}};
-  // Whole parameters are fetched from the host behind each update, and those fetched ahead take no further memory.
-  const bool fetches =
-      plan.stage < 3 && (plan.offload_parameters != "none" || plan.offload_optimizer != "none");
-  return {plan.forward_prefetch || fetches, kBackward.at(plan.backward_prefetch), plan.limit_all_gathers};
+  return {plan.forward_prefetch, kBackward.at(plan.backward_prefetch), plan.limit_all_gathers};
 }
 
 at::ScalarType reduce_dtype_of(const plan::StrategyPlan& plan) {
