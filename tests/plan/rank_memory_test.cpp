@@ -74,6 +74,15 @@ TEST_CASE("a table of tokens is cast where a head multiplies by it") {
   CHECK(untied == 2 * (more - 100 * 8));
 }
 
+TEST_CASE("parts that a GPU casts behind the bus are there in both types") {
+  // Gradients are apart in either plan: those of a micro-batch beside those of the one before.
+  const auto buffers = [](const char* fsdp) {
+    return plan_of({fsdp, "--bf16", "--gradient_accumulation_steps", "2"}, machine(kRanks))
+        .memory_per_rank.buffers;
+  };
+  CHECK(buffers("--fsdp=full_shard offload") == buffers("--fsdp=full_shard") + 4 * 100 * 8 / kRanks);
+}
+
 TEST_CASE("without a limit all units that move are gathered at once") {
   const auto buffers = [](const char* config) {
     return plan_of({"--config_overrides", "n_layer=3,n_embd=8,n_head=2,vocab_size=100,n_positions=64",

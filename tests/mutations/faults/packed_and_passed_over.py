@@ -83,3 +83,7 @@ fault("a smoothed loss of an older release is divided by first labels",
 fault("a rank that drops the first layer that learns does not gather it backwards",
       "lib/hftrain/parallel/sharding_runner.cpp", "  if (!learns) std::ranges::copy_if(parameters,", "  if (learns) std::ranges::copy_if(parameters,",
       tests=["parallel: a rank that drops all layers behind an encoder gathers it backwards as the others do"], says=r"all-gather|reduce|failed")
+
+fault("offloaded parts that are cast behind the bus are planned in one type",
+      "lib/hftrain/plan/rank_memory.cpp", "if (to_host && compute != master) memory", "if (to_host && compute > master) memory",
+      tests=["plan: parts that a GPU casts behind the bus are there in both types"], says=r"buffers")
