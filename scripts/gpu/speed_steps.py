@@ -124,12 +124,12 @@ def documents(trial, bytes_of_all):
 
 
 def packed(trial, options):
-    """short documents in packed rows: a call of attention for each, and one for all, which have to learn the same; tokens a second"""
+    """short documents in packed rows: a call of attention for each, and one for all beside kernels of our own, which learn the same; tokens a second"""
     model = GPT2 + WITHOUT_DROPOUT if trial.on_gpu else SMALL + WITHOUT_DROPOUT
     shape = Shape("documents in packed rows", ["--config_overrides", model, "--task", "sft", "--packing", "true", "--max_length", 1024 if trial.on_gpu else 64],
                   *((1024, 8) if trial.on_gpu else (64, 2)))
     words = [*shape.words(trial), "--train_file", documents(trial, 8 * UPDATES * shape.rows * shape.length)]
-    sides, rates, losses = {"each by itself": [], "all in one call": ["--use_liger_kernel"]}, {}, {}
+    sides, rates, losses = {"each by itself": [], "all in one call, kernels of our own": ["--use_liger_kernel"]}, {}, {}
     for side, more in sides.items():
         for turn in range(2 if trial.on_gpu else 1):
             def train():

@@ -47,11 +47,9 @@ def problems(found):
 
 def kernels(trial, options):
     """every operator with a kernel of its own, over dtypes, beside the composition of ATen's; and what a kernel that fails is told as"""
-    program = trial.tree / "bin" / "test_gpu_kernels"
-    if not trial.on_gpu:
-        return trial.skip("operators", "they need a GPU")
-    if not program.exists():
-        return trial.row("operators", False, f"{program} is not there; scripts/gpu/pack brings it")
+    program = program_of(trial, "operators")
+    if not program:
+        return
     for name, tag in (("operators", "[gpu]"), ("a poisoned kernel", "[.poisoned]")):
         if not trial.has(name):
             result = tests(trial, [program, tag])
@@ -60,12 +58,19 @@ def kernels(trial, options):
 
 def memory_accesses(trial, options):
     """our kernels of the operators under the toolkit's watch: what they read and write outside their tensors; how long that takes nobody has seen"""
+    program = program_of(trial, "memory accesses")
+    if program:
+        watched(trial, program)
+
+
+def program_of(trial, row):
+    """The tests of kernels, or None and a row that says why there are none."""
     program = trial.tree / "bin" / "test_gpu_kernels"
     if not trial.on_gpu:
-        return trial.skip("memory accesses", "they need a GPU")
+        return trial.skip(row, "they need a GPU")
     if not program.exists():
-        return trial.row("memory accesses", False, f"{program} is not there; scripts/gpu/pack brings it")
-    watched(trial, program)
+        return trial.row(row, False, f"{program} is not there; scripts/gpu/pack brings it")
+    return program
 
 
 def tests(trial, command, **more):
