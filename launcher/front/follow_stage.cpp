@@ -274,8 +274,8 @@ class FollowStage {
         storage::PosixFileSystem files;
         // Of an attempt that ended in the middle of a save.
         lines = storage::clean_leftovers(files, plan_.output_dir);
-        const std::vector<std::string> moved =
-            output_->move_aside(own_of(plan_.output_dir, of_node_0.aside), "which node 0 passes over");
+        const std::vector<std::string> moved = output_->move_aside(
+            checkpoints_named(plan_.output_dir, of_node_0.aside), "which node 0 passes over");
         lines.insert(lines.end(), moved.begin(), moved.end());
       });
       for (const std::string& line : lines) console_.line(line);

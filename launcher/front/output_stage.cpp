@@ -308,13 +308,14 @@ std::vector<std::string> OutputFolder::move_aside(const std::vector<std::string>
   return lines;
 }
 
-std::vector<std::string> own_of(const std::string& output_dir, const std::vector<std::string>& names) {
-  std::vector<std::string> own;
+std::vector<std::string> checkpoints_named(const std::string& output_dir,
+                                           const std::vector<std::string>& names) {
+  std::vector<std::string> found;
   for (const storage::CheckpointInfo& one : storage::list_checkpoints(output_dir)) {
     const std::string name = std::filesystem::path(one.path).filename().string();
-    if (std::ranges::find(names, name) != names.end()) own.push_back(one.path);
+    if (std::ranges::find(names, name) != names.end()) found.push_back(one.path);
   }
-  return own;
+  return found;
 }
 
 std::vector<std::string> names_of_skipped(const ResumeDecision& decision) {

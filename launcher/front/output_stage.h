@@ -73,7 +73,8 @@ class OutputFolder {
 
 // The last parts of `decision`'s skipped checkpoints; and the checkpoints of `output_dir` that have such names.
 std::vector<std::string> names_of_skipped(const ResumeDecision& decision);
-std::vector<std::string> own_of(const std::string& output_dir, const std::vector<std::string>& names);
+std::vector<std::string> checkpoints_named(const std::string& output_dir,
+                                           const std::vector<std::string>& names);
 
 // What tells the checkpoint `folder` from others, without reading all of it; nothing where it is not there.
 struct CheckpointMark {
