@@ -14,6 +14,7 @@
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/machine/detect_topology.h"
 #include "hftrain/plan/plugin_file.h"
 #include "hftrain/plan/program_file.h"
@@ -75,8 +76,7 @@ std::optional<int64_t> saved_batch(const Inputs& inputs, const std::string& chec
   const std::string path = checkpoint + "/trainer_state.json";
   if (!inputs.parsed.arguments.batch.auto_find_batch_size || checkpoint.empty() || !path_exists(path))
     return std::nullopt;
-  const Json file = read_json_file(path);
-  const Json size = file.is_object() ? file.value("train_batch_size", Json()) : Json();
+  const Json size = json_member(read_json_file(path), "train_batch_size");
   return size.is_number_integer() && size > 0 ? std::optional(size.get<int64_t>()) : std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hftrain/base/clock.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/reporting/event_text.h"
 #include "launcher/front/attempts.h"
 #include "launcher/front/rank_words.h"
@@ -58,7 +59,7 @@ void JobConsole::on_event(const plan::WorkerEvent& event) {
   if (name == nullptr || !words_.shows(event.rank, launcher::Stream::kErr) || !can_show()) return;
   if (event.kind != Kind::kMessage || event.rank == 0) return console_.event(name, event.data, event.time);
   Json data = event.data;
-  data["text"] = prefix(event.rank) + reporting::text_of(data, "text");
+  data["text"] = prefix(event.rank) + json_text(data, "text");
   console_.event(name, data, event.time);
 }
 

@@ -7,6 +7,7 @@
 #include "hftrain/architectures/adapter_config.h"
 #include "hftrain/architectures/architecture.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/json_member.h"
 
 namespace hftrain::front {
 namespace {
@@ -32,8 +33,7 @@ std::string config_of_merged(const AdapterWeights& adapter, const std::string& b
 }
 
 std::string model_type_of(const Json& config) {
-  const Json type = config.is_object() ? config.value("model_type", Json()) : Json();
-  return type.is_string() ? type.get<std::string>() : "";
+  return json_text(config, "model_type");
 }
 
 bool describes_known_head(const Json& config) {

@@ -7,6 +7,7 @@
 #include "hftrain/architectures/adapter_config.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/base/named_path.h"
 #include "hftrain/base/text.h"
 #include "hftrain/interchange/deepspeed_folder.h"
@@ -126,7 +127,7 @@ void note_other_evaluation(const storage::Manifest& manifest, const plan::RunPla
       !plan::evaluated_otherwise(manifest.identity, plan::run_identity(plan)))
     return;
   const std::string state = decision.from + "/trainer_state.json";
-  if (path_exists(state) && !read_json_file(state).value("best_metric", Json()).is_null())
+  if (path_exists(state) && !json_member(read_json_file(state), "best_metric").is_null())
     decision.notices.push_back(note);
 }
 

@@ -8,6 +8,7 @@
 
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/base/printable.h"
 #include "hftrain/interchange/trainer_folder.h"
 
@@ -70,9 +71,7 @@ plan::SavedRun saved_size(const std::string& checkpoint) {
 
 // Of a file that stands beside weights, not beside an adapter. Others may have written it.
 std::string saved_version(const std::string& path) {
-  const Json config = path_exists(path) ? read_json_file(path) : Json();
-  const Json version = config.is_object() ? config.value("transformers_version", Json()) : Json();
-  return version.is_string() ? printable(version.get<std::string>()) : "";
+  return path_exists(path) ? printable(json_text(read_json_file(path), "transformers_version")) : "";
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/base/text.h"
 #include "hftrain/reporting/search_trial.h"
 #include "hftrain/search/successive_halving.h"
@@ -76,9 +77,7 @@ std::optional<std::filesystem::file_time_type> time_of(const std::string& path) 
 
 // Nothing where another version, or nobody, has written it.
 std::optional<int> planned_ranks(const std::string& path) {
-  const Json plan = read_json_file(path);
-  const Json ranks = plan.is_object() ? plan.value("ranks", Json()) : Json();
-  const Json size = ranks.is_object() ? ranks.value("world_size", Json()) : Json();
+  const Json size = json_member(json_member(read_json_file(path), "ranks"), "world_size");
   return size.is_number_integer() ? std::optional(size.get<int>()) : std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include "hftrain/architectures/rope_config.h"
 #include "hftrain/architectures/tagged_numbers.h"
 #include "hftrain/base/error.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/base/text.h"
 
 namespace hftrain::architectures {
@@ -159,7 +160,7 @@ std::vector<std::string> Architecture::model_types() {
 }
 
 std::optional<Head> Architecture::head_of(const Json& config) {
-  const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
+  const Json classes = json_member(config, "architectures");
   if (!classes.is_array() || classes.empty()) return std::nullopt;
   for (const ConfigSchema* family : schemas()) {
     for (const HeadSpec& head : family->heads) {

@@ -49,10 +49,6 @@ Json record_of(const std::string& folder) {
   return read_json_file(folder + '/' + kCacheRecord);
 }
 
-Json part_of(const Json& object, const char* key) {
-  return object.is_object() ? object.value(key, Json()) : Json();
-}
-
 std::optional<CacheUse> CacheUse::take(const std::string& folder) {
   FileDescriptor record = open_record(folder);
   if (!record) return std::nullopt;

@@ -11,10 +11,8 @@ namespace hftrain::data {
 
 inline constexpr const char* kCacheRecord = "meta.json";  // the last file of an entry
 
-// The record of an entry, and what stands under a key of an object in it: null where there is none, as in damaged and older ones.
-// Error(kData): it cannot be read.
+// The record of an entry. Error(kData): it cannot be read.
 Json record_of(const std::string& folder);
-Json part_of(const Json& object, const char* key);
 
 // A lock on the record of an entry, shared by all who use it; the kernel lets go of it when the process ends.
 // Movable. Where a file system knows no locks nothing is held, and `hftrain cache prune` finds the entry

@@ -5,6 +5,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/json_member.h"
 
 namespace hftrain::data {
 namespace {
@@ -13,10 +14,9 @@ namespace {
 std::vector<std::string> names_of_feature(const Json& feature) {
   if (feature.is_array())
     return feature.size() == 1 ? names_of_feature(feature[0]) : std::vector<std::string>();
-  if (!feature.is_object()) return {};
   if (feature.contains("feature")) return names_of_feature(feature["feature"]);
-  const Json names = feature.value("names", Json());
-  if (feature.value("_type", Json()) != "ClassLabel" || !names.is_array()) return {};
+  const Json names = json_member(feature, "names");
+  if (json_member(feature, "_type") != "ClassLabel" || !names.is_array()) return {};
   std::vector<std::string> found;
   for (const Json& name : names) {
     if (!name.is_string() || name.get<std::string>().empty()) return {};
@@ -33,9 +33,7 @@ std::map<std::string, std::vector<std::string>> class_names_of(std::string_view 
   if (features.empty()) return names;
   Json columns;
   try {
-    const Json document = parse_json(features, "huggingface");
-    if (document.is_object()) columns = document.value("info", Json());
-    if (columns.is_object()) columns = columns.value("features", Json());
+    columns = json_member(json_member(parse_json(features, "huggingface"), "info"), "features");
   } catch (const Error&) {
     return names;
   }

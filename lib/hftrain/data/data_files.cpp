@@ -11,6 +11,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/base/named_path.h"
 #include "hftrain/base/text.h"
 #include "hftrain/data/cache_use.h"
@@ -64,11 +65,12 @@ bool names_token_file(const std::string& path) {
 void refuse_other_task(const std::string& folder, Split split) {
   const Json meta = record_of(folder);
   std::vector<std::string> columns, sources;
-  for (const Json& column : part_of(part_of(part_of(meta, "splits"), split_name(split)), "columns")) {
-    if (const Json name = part_of(column, "name"); name.is_string()) columns.push_back(name);
+  for (const Json& column :
+       json_member(json_member(json_member(meta, "splits"), split_name(split)), "columns")) {
+    if (const Json name = json_member(column, "name"); name.is_string()) columns.push_back(name);
   }
   if (columns.empty() || (columns.size() == 1 && columns.front() == kInputIds)) return;
-  for (const Json& source : part_of(meta, "sources")) {
+  for (const Json& source : json_member(meta, "sources")) {
     if (source.is_string()) sources.push_back(source);
   }
   throw Error(ExitCode::kUsage, "the folder holds samples of another task")
@@ -82,7 +84,8 @@ void refuse_other_task(const std::string& folder, Split split) {
 std::string prefix_in_entry(const std::string& folder, Split split) {
   const std::string own = folder + '/' + split_name(split);
   if (path_exists(own + ".idx")) return own;
-  const Json place = part_of(part_of(part_of(record_of(folder), "splits"), split_name(split)), "path");
+  const Json place =
+      json_member(json_member(json_member(record_of(folder), "splits"), split_name(split)), "path");
   return place.is_string() && fs::path(place.get<std::string>()).is_absolute() ? place.get<std::string>()
                                                                                : own;
 }

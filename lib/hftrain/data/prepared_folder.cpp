@@ -8,6 +8,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/hash.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/base/text.h"
 #include "hftrain/data/data_files.h"
 #include "hftrain/data/file_hashes.h"
@@ -46,14 +47,14 @@ std::vector<std::string> paths_of_patterns(const std::vector<std::string>& patte
 
 bool has_other_vocabulary(const Json& recipe, const PrepareRequest& request,
                           const TokenizerLoader& load_tokenizer) {
-  const Json made = part_of(recipe, "tokenizer");
+  const Json made = json_member(recipe, "tokenizer");
   if (!made.is_object() || request.tokenizer_folder.empty() || !load_tokenizer) return false;
-  return part_of(made, "files") != files_of_tokenizer(request) &&
-         part_of(made, "vocabulary") != vocabulary_of(*load_tokenizer());
+  return json_member(made, "files") != files_of_tokenizer(request) &&
+         json_member(made, "vocabulary") != vocabulary_of(*load_tokenizer());
 }
 
 Error other_vocabulary(const std::string& folder, const PrepareRequest& request, const Json& record) {
-  const Json made = part_of(record, "tokenizer");
+  const Json made = json_member(record, "tokenizer");
   return Error(ExitCode::kData, "the prepared folder was made with another tokenizer")
       .where(folder)
       .why("its ids stand for other texts than those of " + request.tokenizer_folder)
@@ -75,32 +76,32 @@ std::vector<std::string> differences(const Json& made, const Json& wanted, const
     if (before == now) return;
     if (before.is_object() && now.is_object()) {  // what is in them that differs
       for (const auto& [key, value] : now.items()) {
-        if (part_of(before, key.c_str()) != value) found.push_back(name + '.' + key);
+        if (json_member(before, key.c_str()) != value) found.push_back(name + '.' + key);
       }
     }
     if (found.empty() || !found.back().starts_with(name + '.'))
       found.push_back(name + " (" + in_short(before) + ", here " + in_short(now) + ")");
   };
-  compare("task", part_of(made, "task"), part_of(wanted, "task"));
+  compare("task", json_member(made, "task"), json_member(wanted, "task"));
   if (!found.empty()) return found;  // whose options are others
   std::set<std::string> names;
-  for (const Json& record : {part_of(made, "options"), part_of(wanted, "options")}) {
+  for (const Json& record : {json_member(made, "options"), json_member(wanted, "options")}) {
     for (const auto& [name, value] : record.items()) names.insert(name);
   }
   // Of images these choose which rows are held out, or are the first.
   const bool chooses =
-      !part_of(made, "held_out_percent").is_null() || part_of(made, "limits") != Json::object();
+      !json_member(made, "held_out_percent").is_null() || json_member(made, "limits") != Json::object();
   if (!chooses) {
     names.erase("seed");
     names.erase("train_val_split");
   }
   for (const std::string& name : names)
-    compare(name, part_of(part_of(made, "options"), name.c_str()),
-            part_of(part_of(wanted, "options"), name.c_str()));
+    compare(name, json_member(json_member(made, "options"), name.c_str()),
+            json_member(json_member(wanted, "options"), name.c_str()));
   for (const char* name : {"block_size", "keep_linebreaks"})
-    compare(name, part_of(made, name), part_of(wanted, name));
+    compare(name, json_member(made, name), json_member(wanted, name));
   // A run that trains looks for the labels in the rows; one that does not has the model's.
-  if (const Json known = part_of(wanted, "facts"); !known.is_null()) compare("labels", facts, known);
+  if (const Json known = json_member(wanted, "facts"); !known.is_null()) compare("labels", facts, known);
   return found;
 }
 
@@ -132,7 +133,7 @@ std::vector<Asked> asked_of(const PrepareRequest& request) {
 void check_limit(const Asked& asked, const PreparedSplit& split, const Json& recipe,
                  const std::string& folder) {
   const std::optional<int64_t>& limit = *asked.limit;
-  const Json made = part_of(part_of(recipe, "limits"), asked.name);
+  const Json made = json_member(json_member(recipe, "limits"), asked.name);
   const bool fits =
       limit ? made == Json(*limit) || (made.is_null() && *limit >= split.samples) : made.is_null();
   if (fits) return;
@@ -203,7 +204,7 @@ std::optional<std::string> folder_of_samples(const PrepareRequest& request) {
 PreparedData take_samples(const std::string& folder, const PrepareRequest& request,
                           const TokenizerLoader& load_tokenizer) {
   PreparedData whole = read_whole(std::filesystem::absolute(folder).lexically_normal().string());
-  const Json record = record_of(whole.folder), recipe = part_of(record, kRecipe);
+  const Json record = record_of(whole.folder), recipe = json_member(record, kRecipe);
   if (!recipe.is_object()) {
     throw Error(ExitCode::kUsage, "an older hftrain has prepared the folder")
         .where(folder)
@@ -219,7 +220,7 @@ PreparedData take_samples(const std::string& folder, const PrepareRequest& reque
         .hint("the flags that it was prepared with, or name the files that it was made of");
   }
   if (has_other_vocabulary(recipe, request, load_tokenizer)) throw other_vocabulary(folder, request, record);
-  const Json held_out = part_of(recipe, "held_out_percent");
+  const Json held_out = json_member(recipe, "held_out_percent");
   if (request.hold_out_percent && held_out.is_number() && held_out != *request.hold_out_percent) {
     throw Error(ExitCode::kUsage, "another share of the rows is held out in the prepared folder")
         .where("--validation_split_percentage")
@@ -228,7 +229,7 @@ PreparedData take_samples(const std::string& folder, const PrepareRequest& reque
         .hint("prepare it with that share, or --validation_split_percentage " + held_out.dump());
   }
   PreparedData taken{.folder = whole.folder, .from_cache = true, .facts = whole.facts};
-  if (const Json key = part_of(record, "training_key"); key.is_string()) taken.training_key = key;
+  if (const Json key = json_member(record, "training_key"); key.is_string()) taken.training_key = key;
   for (const Asked& asked : asked_of(request)) {
     if (!asked.wanted) continue;
     taken.*asked.member = whole.*asked.member;
@@ -249,9 +250,9 @@ void refuse_other_vocabulary(const PrepareRequest& request, const TokenizerLoade
     if (!asked.wanted) continue;
     for (const std::string& path : paths_of_patterns(*asked.files)) {
       if (!is_prepared_folder(path)) continue;
-      const Json record = record_of(path), recipe = part_of(record, kRecipe);
+      const Json record = record_of(path), recipe = json_member(record, kRecipe);
       const bool own =
-          part_of(recipe, "task") == request.recipe.task;  // samples of others are refused as such
+          json_member(recipe, "task") == request.recipe.task;  // samples of others are refused as such
       if (own && has_other_vocabulary(recipe, request, load_tokenizer))
         throw other_vocabulary(path, request, record);
     }

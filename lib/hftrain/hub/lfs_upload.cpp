@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "hftrain/base/json_member.h"
 #include "hftrain/base/printable.h"
 #include "hftrain/base/secrets.h"
 #include "hftrain/base/whole_number.h"
@@ -34,11 +35,6 @@ Error no_place(const Api& api, const Repository& repository, const std::string& 
       .hint("is HF_ENDPOINT the address of a Hub? Or try again later");
 }
 
-std::string text_of(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // Of the store, which is another server than the Hub: no path of the Hub's own.
 bool is_address(const std::string& text) {
   return text.starts_with("https://") || text.starts_with("http://");
@@ -54,10 +50,10 @@ class Upload {
   std::optional<http::Answer> run() {
     const auto upload = actions_.find("upload");
     if (upload == actions_.end() || !upload->is_object()) return std::nullopt;
-    const std::string place = text_of(*upload, "href");
+    const std::string place = json_text(*upload, "href");
     if (!is_address(place)) throw no_place(api_, repository_, "its answer has no address");
     const Json headers = upload->value("header", Json::object());
-    const std::string chunk = headers.is_object() ? text_of(headers, "chunk_size") : "";
+    const std::string chunk = json_text(headers, "chunk_size");
     http::Answer answer = chunk.empty() ? send_whole(place, headers) : send_parts(place, headers, chunk);
     if (answer.status / 100 == 2) answer = verify();
     return answer.status / 100 == 2 ? std::nullopt : std::optional(std::move(answer));
@@ -111,7 +107,7 @@ class Upload {
     done.status = 200;
     const auto check = actions_.find("verify");
     if (check == actions_.end() || !check->is_object()) return done;
-    const std::string place = text_of(*check, "href");
+    const std::string place = json_text(*check, "href");
     if (!is_address(place))
       throw no_place(api_, repository_, "what came is to be verified, and that has no address");
     return api_.ask(place, lfs_post({{"oid", file_.sha256}, {"size", file_.size}}));
@@ -142,13 +138,13 @@ Json ask_for_places(Api& api, const Repository& repository, const std::string& r
 // Of a file that the answer does not name: nothing, which is no place.
 Json actions_for(const Api& api, const Repository& repository, const Json& objects, const LargeFile& file) {
   for (const Json& each : objects) {
-    if (!each.is_object() || text_of(each, "oid") != file.sha256) continue;
+    if (json_text(each, "oid") != file.sha256) continue;
     const auto error = each.find("error");
     if (error != each.end() && error->is_object())
       throw no_place(
           api, repository,
           "it says: " +
-              printable(api.without_secrets(text_of(*error, "message")).substr(0, kShownOfAMessage)));
+              printable(api.without_secrets(json_text(*error, "message")).substr(0, kShownOfAMessage)));
     return each.value("actions", Json::object());
   }
   throw no_place(api, repository, "its answer does not name the file");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/base/printable.h"
 #include "hftrain/base/text.h"
 #include "hftrain/http/client.h"
@@ -21,18 +22,13 @@ Error no_answer_of_the_hub(const std::string& origin) {
       .hint("is HF_ENDPOINT the address of a Hub, and no page of a proxy in between?");
 }
 
-std::string text_member(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 RemoteFile read_file_entry(const Json& entry, const std::string& origin) {
   RemoteFile file;
-  file.path = text_member(entry, "path");
+  file.path = json_text(entry, "path");
   const auto lfs = entry.find("lfs");
   const bool large = lfs != entry.end() && lfs->is_object();
   const Json& sized = large ? *lfs : entry;
-  file.hash = text_member(sized, "oid");
+  file.hash = json_text(sized, "oid");
   const auto size = sized.find("size");
   const bool counts = size != sized.end() && (size->is_number_unsigned() ||
                                               (size->is_number_integer() && size->get<int64_t>() >= 0));
@@ -75,12 +71,12 @@ void read_tree_page(const Json& page, const std::string& origin, std::vector<Rem
   if (!page.is_array()) throw no_answer_of_the_hub(origin);
   for (const Json& entry : page) {
     if (!entry.is_object()) throw no_answer_of_the_hub(origin);
-    if (text_member(entry, "type") == "file") files.push_back(read_file_entry(entry, origin));
+    if (json_text(entry, "type") == "file") files.push_back(read_file_entry(entry, origin));
   }
 }
 
 std::string read_commit(const Json& answer, const std::string& origin) {
-  std::string commit = answer.is_object() ? text_member(answer, "sha") : std::string();
+  std::string commit = json_text(answer, "sha");
   if (!is_commit(commit)) throw no_answer_of_the_hub(origin);
   return commit;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "hftrain/base/json_member.h"
+
 namespace hftrain::images {
 namespace {
 
@@ -33,17 +35,12 @@ constexpr std::array<ProcessorClass, 18> kClasses = {{
     {"SiglipImageProcessor", 224, false, true, kHalf, kHalf},
 }};
 
-std::string text_of(const Json& config, const char* key) {
-  const auto found = config.find(key);
-  return found != config.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 }  // namespace
 
 std::string processor_class_name(const Json& config, const std::string& otherwise) {
   constexpr std::string_view kExtractor = "FeatureExtractor";
-  std::string name = text_of(config, "image_processor_type");
-  if (name.empty()) name = text_of(config, "feature_extractor_type");
+  std::string name = json_text(config, "image_processor_type");
+  if (name.empty()) name = json_text(config, "feature_extractor_type");
   if (name.empty()) return otherwise;
   if (const size_t at = name.find(kExtractor); at != std::string::npos)
     name.replace(at, kExtractor.size(), "ImageProcessor");

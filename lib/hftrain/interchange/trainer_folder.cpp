@@ -8,6 +8,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/base/printable.h"
 #include "hftrain/interchange/deepspeed_folder.h"
 #include "hftrain/interchange/folder_names.h"
@@ -124,8 +125,7 @@ bool is_of_trainer(const std::string& folder) {
 
 int64_t step_of_trainer(const std::string& folder) {
   const std::string path = folder + '/' + kProgress;
-  const Json state = read_json_file(path);
-  const Json step = state.is_object() ? state.value("global_step", Json()) : Json();
+  const Json step = json_member(read_json_file(path), "global_step");
   if (step.is_number_unsigned()) return step.get<int64_t>();
   throw unusable_state(path, "it does not say at which step the run was");
 }

@@ -7,6 +7,7 @@
 
 #include "hftrain/architectures/stored_names.h"
 #include "hftrain/base/error.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/storage/float_numbers.h"
 
 namespace hftrain::plan {
@@ -89,7 +90,7 @@ std::shared_ptr<const Architecture> with_own_matrix(const Architecture& architec
 
 std::string opened_dtype(const Json& config, const storage::ModelWeights& weights) {
   for (const char* key : {"dtype", "torch_dtype"}) {
-    const Json named = config.is_object() ? config.value(key, Json()) : Json();
+    const Json named = json_member(config, key);
     if (!named.is_string() || named == "auto") continue;
     const auto name = named.get<std::string>();
     const DType dtype = compared_in(name.starts_with("torch.") ? name.substr(6) : name);

@@ -4,6 +4,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/report/html.h"
 #include "hftrain/report/members.h"
 
@@ -20,8 +21,7 @@ struct ListedTrial {
 std::vector<ListedTrial> trials_in(const std::string& path) {
   const fs::path list = fs::path(path) / "search.json";
   if (!path_exists(list)) return {};
-  const Json search = read_json_file(list, static_cast<int>(ExitCode::kData));
-  const Json trials = search.is_object() ? search.value("trials", Json()) : Json();
+  const Json trials = json_member(read_json_file(list, static_cast<int>(ExitCode::kData)), "trials");
   std::vector<ListedTrial> listed;
   for (const Json& trial : trials.is_array() ? trials : Json::array()) {
     const fs::path name = fs::path(text_or(trial, "folder", "")).filename();

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "hftrain/base/json_member.h"
 #include "hftrain/reporting/event_text.h"
 
 namespace hftrain::reporting {
@@ -57,7 +58,7 @@ void Console::event(std::string_view name, const Json& data, double time) {
   if (name == "log") on_log(data);
   if (name == "checkpoint") on_checkpoint(data);
   if (name == "metrics") show(event_lines(name, data));
-  if (name == "message") say(static_cast<LogLevel>(integer_of(data, "level")), text_of(data, "text"));
+  if (name == "message") say(static_cast<LogLevel>(integer_of(data, "level")), json_text(data, "text"));
   last_output_ = time;
 }
 
@@ -69,7 +70,7 @@ void Console::clear() {
 }
 
 void Console::on_progress(const Json& data, double time) {
-  const std::string phase = text_of(data, "phase");
+  const std::string phase = json_text(data, "phase");
   ProgressState state = phase == "train" ? train_ : ProgressState{};
   state.phase = phase;
   state.done = integer_of(data, "done");

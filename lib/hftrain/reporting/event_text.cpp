@@ -1,5 +1,6 @@
 #include "hftrain/reporting/event_text.h"
 
+#include "hftrain/base/json_member.h"
 #include "hftrain/reporting/console_text.h"
 #include "hftrain/reporting/python_text.h"
 
@@ -9,16 +10,16 @@ namespace {
 std::string checkpoint_line(const Json& data) {
   const std::string seconds = python_general(number_of(data, "seconds").value_or(0), 3);
   const std::optional<double> stall = number_of(data, "stall_seconds");
-  return "Saving model checkpoint to " + text_of(data, "path") + " (committed after " + seconds + " s" +
+  return "Saving model checkpoint to " + json_text(data, "path") + " (committed after " + seconds + " s" +
          (stall ? ", training waited " + python_general(*stall, 3) + " s)" : ")");
 }
 
 std::string text_of_event(std::string_view name, const Json& data) {
   if (name == "checkpoint") return checkpoint_line(data);
-  if (name == "metrics") return text_of(data, "text");
+  if (name == "metrics") return json_text(data, "text");
   if (name == "message") {
     const std::string word = level_word(static_cast<LogLevel>(integer_of(data, "level")));
-    return word.empty() ? text_of(data, "text") : word + ' ' + text_of(data, "text");
+    return word.empty() ? json_text(data, "text") : word + ' ' + json_text(data, "text");
   }
   const auto record = name == "log" ? data.find("record") : data.end();
   return record != data.end() && record->is_object() ? log_line(*record) : "";
@@ -29,11 +30,6 @@ std::string text_of_event(std::string_view name, const Json& data) {
 int64_t integer_of(const Json& data, const char* name) {
   const auto found = data.find(name);
   return found != data.end() && found->is_number() ? found->get<int64_t>() : 0;
-}
-
-std::string text_of(const Json& data, const char* name) {
-  const auto found = data.find(name);
-  return found != data.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 std::optional<double> number_of(const Json& data, const char* name) {

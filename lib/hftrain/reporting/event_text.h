@@ -11,9 +11,8 @@
 
 namespace hftrain::reporting {
 
-// Members of an event's data; one that is not there, or of another kind, is 0, "" or nothing.
+// Members of an event's data; one that is not there, or of another kind, is 0 or nothing.
 int64_t integer_of(const Json& data, const char* name);
-std::string text_of(const Json& data, const char* name);
 std::optional<double> number_of(const Json& data, const char* name);
 
 // "warning:" and "error:"; "" of lesser levels.

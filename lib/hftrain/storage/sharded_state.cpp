@@ -10,6 +10,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/storage/tensor_size.h"
 
 namespace hftrain::storage {
@@ -40,8 +41,7 @@ bool is_offset(const Json& value) {
 
 std::vector<int64_t> read_offsets(const Json& slices, const StoredTensor& tensor, const std::string& path) {
   const std::string& name = tensor.entry.name;
-  const Json of_tensor = slices.is_object() ? slices.value(name, Json()) : Json();
-  const Json offsets = of_tensor.is_object() ? of_tensor.value("saved_offsets", Json()) : Json();
+  const Json offsets = json_member(json_member(slices, name), "saved_offsets");
   const bool sound = offsets.is_array() && offsets.size() == tensor.entry.shape.size() &&
                      std::all_of(offsets.begin(), offsets.end(), is_offset);
   if (sound) return offsets.get<std::vector<int64_t>>();

@@ -6,19 +6,10 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/tokenizer/tokenizer_classes.h"
 
 namespace hftrain::tokenizer {
-namespace {
-
-std::string text_of(const Json& object, const char* key) {
-  if (!object.is_object()) return "";  // as a model's config may not be, whose reader says so
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-}  // namespace
-
 std::optional<std::string> token_text(const Json& token) {
   if (token.is_string()) return token.get<std::string>();
   if (!token.is_object() || !token.contains("content") || !token["content"].is_string()) return std::nullopt;
@@ -46,9 +37,9 @@ Json named_in_files(const std::string& folder) {
 std::string class_of_folder(const std::string& folder) {
   const std::string of_model = folder + "/config.json";
   const Json model = path_exists(of_model) ? read_json_file(of_model) : Json::object();
-  std::string named = text_of(settings_in(folder + "/tokenizer_config.json"), "tokenizer_class");
-  if (named.empty()) named = text_of(model, "tokenizer_class");
-  return class_that_opens(std::move(named), text_of(model, "model_type"));
+  std::string named = json_text(settings_in(folder + "/tokenizer_config.json"), "tokenizer_class");
+  if (named.empty()) named = json_text(model, "tokenizer_class");
+  return class_that_opens(std::move(named), json_text(model, "model_type"));
 }
 
 Json named_tokens(const std::string& folder) {

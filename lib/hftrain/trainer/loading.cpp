@@ -3,6 +3,7 @@
 #include <set>
 
 #include "hftrain/base/file.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/stored_shapes.h"
 #include "hftrain/runtime/host_memory.h"
@@ -17,7 +18,7 @@ namespace {
 bool names_class_of(const std::string& folder, const Json& config) {
   const std::string path = folder + "/config.json";
   const Json saved = path_exists(path) ? read_json_file(path) : Json();
-  const Json classes = saved.is_object() ? saved.value("architectures", Json()) : Json();
+  const Json classes = json_member(saved, "architectures");
   return classes.is_array() && !classes.empty() && classes.front() == config.at("architectures").front();
 }
 

@@ -17,11 +17,11 @@ fault("a limit is passed over where a prepared folder has more",
       tests=[OTHERS], says=r"max_train_samples")
 
 fault("ids of another vocabulary are taken",
-      "lib/hftrain/data/prepared_folder.cpp", "part_of(made, \"vocabulary\") != vocabulary_of(*load_tokenizer());", "part_of(made, \"vocabulary\") == vocabulary_of(*load_tokenizer());",
+      "lib/hftrain/data/prepared_folder.cpp", "json_member(made, \"vocabulary\") != vocabulary_of(*load_tokenizer());", "json_member(made, \"vocabulary\") == vocabulary_of(*load_tokenizer());",
       tests=["runs: prepared folders: ids of another vocabulary are refused"], says=r"ended with|expected")
 
 fault("a tokenizer that was written again is another one",
-      "lib/hftrain/data/prepared_folder.cpp", "part_of(made, \"vocabulary\") != vocabulary_of(*load_tokenizer());", "!vocabulary_of(*load_tokenizer()).empty();",
+      "lib/hftrain/data/prepared_folder.cpp", "json_member(made, \"vocabulary\") != vocabulary_of(*load_tokenizer());", "!vocabulary_of(*load_tokenizer()).empty();",
       tests=["runs: prepared folders: ids of another vocabulary are refused"], says=r"ended with 4")
 
 fault("validation samples of a prepared folder are those of training",
@@ -89,7 +89,7 @@ fault("a page is written over what is no page where it is named", "apps/hftrain/
 fault("a summary does not miss what is gone", "lib/hftrain/storage/checkpoint_summary.cpp", "if (!path_exists(folder + '/' + file.path)) summary.missing", "if (file.path.empty()) summary.missing",
       tests=["storage: a summary says what of a checkpoint is gone"], says=r"missing")
 
-fault("a model's labels are other samples than those of its folder", "lib/hftrain/data/prepared_folder.cpp", "compare(\"labels\", facts, known);", "compare(\"labels\", part_of(made, \"facts\"), known);",
+fault("a model's labels are other samples than those of its folder", "lib/hftrain/data/prepared_folder.cpp", "compare(\"labels\", facts, known);", "compare(\"labels\", json_member(made, \"facts\"), known);",
       tests=["runs: prepared folders: a model is judged on the folder that it learnt from"], says=r"labels")
 
 fault("another share that is held out is taken", "lib/hftrain/data/prepared_folder.cpp", "held_out != *request.hold_out_percent) {", "held_out == *request.hold_out_percent + 99) {",
