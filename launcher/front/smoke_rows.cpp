@@ -5,8 +5,10 @@
 #include <string_view>
 
 #include "hftrain/base/error.h"
+#include "hftrain/base/file.h"
 #include "hftrain/base/json.h"
 #include "hftrain/base/text.h"
+#include "hftrain/chat/template_folder.h"
 #include "hftrain/data/sample_classes.h"
 #include "hftrain/data/sample_instructions.h"
 #include "hftrain/data/sample_questions.h"
@@ -50,6 +52,31 @@ std::string marked(const std::string& pairs) {
   return result;
 }
 
+// As rows of a model that was never taught to chat: {"prompt", "completion"}.
+std::string without_roles(const std::string& conversations) {
+  std::string result;
+  for (const std::string& line : split(conversations, '\n')) {
+    if (line.empty()) continue;
+    const Json said = parse_json(line, "a sample row").at("messages");
+    const auto question = said[0]["content"].get<std::string>(),
+               answer = said[1]["content"].get<std::string>();
+    result += dump_json({{"prompt", question + ' '}, {"completion", answer}}, -1) + '\n';
+  }
+  return result;
+}
+
+// Of the tokenizer that the run names, as far as it lies here; the one that is made for a run without has a template.
+bool can_chat(const arguments::Arguments& asked) {
+  const std::string folder = asked.model.tokenizer_name.value_or(asked.model.model_name_or_path.value_or(""));
+  return asked.instructions.chat_template_path || folder.empty() || !path_exists(folder) ||
+         !chat::read_template_folder(folder).templates.empty();
+}
+
+std::string rows_of_instructions(const arguments::Arguments& asked, uint64_t seed, int64_t bytes) {
+  const std::string conversations = data::sample_instructions(seed, bytes);
+  return can_chat(asked) ? conversations : without_roles(conversations);
+}
+
 std::string rows_of_glue(const std::string& name, uint64_t seed, int64_t bytes) {
   const tasks::GlueTask glue = tasks::glue_task_named(name);
   if (glue.second == nullptr) return data::sample_classes(seed, bytes);
@@ -78,7 +105,7 @@ std::string rows_of_sequences(const arguments::DataArguments& asked, uint64_t se
 std::string sample_rows(Task task, const arguments::Arguments& asked, uint64_t seed, int64_t bytes) {
   switch (task) {
     case Task::kInstructionTuning:
-      return data::sample_instructions(seed, bytes);
+      return rows_of_instructions(asked, seed, bytes);
     case Task::kTextClassification:
       return asked.data.task_name ? rows_of_glue(*asked.data.task_name, seed, bytes)
                                   : data::sample_classes(seed, bytes);

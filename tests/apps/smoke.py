@@ -40,6 +40,9 @@ def passes(fixture, *flags):
 def scenario_restarts_and_silence(fixture):
     passes(fixture, "--max_restarts", 1, "--quiet")
     passes(fixture, "--max_restarts", 1, "--log_level", "error", "--save_total_limit", 1, "--async_save")
+    # The best checkpoint is the only one that is left.
+    passes(fixture, "--eval_strategy", "steps", "--load_best_model_at_end", "--save_total_limit", 1, "--metric_for_best_model", "loss",
+           "--greater_is_better", "true", "--quiet")
 
 
 def scenario_sharding_by_flags_and_files(fixture):
@@ -114,6 +117,11 @@ def scenario_an_adapter_and_predictions_without_a_model_and_data(fixture):
         passes(fixture, "--task", task, "--use_peft", "--do_predict", "--use_cpu", *more)
         print("  ", task, flush=True)
     passes(fixture, "--task", "seq2seq", "--do_predict", "--predict_with_generate", "--use_cpu")
+
+
+def scenario_conversations_only_for_a_model_that_can_chat(fixture):
+    passes(fixture, "--task", "sft", "--use_cpu", "--tokenizer_name", fixture.tokenizer)
+    passes(fixture, "--task", "sft", "--use_cpu")
 
 
 def scenario_accumulation_does_not_make_it_long(fixture):
