@@ -20,6 +20,7 @@
 #include "hftrain/runtime/worker_context.h"
 #include "hftrain/trainer/event_channel.h"
 #include "hftrain/trainer/plugin.h"
+#include "hftrain/trainer/stop_request.h"
 #include "hftrain/trainer/trainer.h"
 #include "plugin_path.h"
 
@@ -105,6 +106,7 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
   // Ranks of GPUs come to an operation at times of their own, and nobody wakes the others: those that are behind answer late.
   if (context.cuda != nullptr) group.patience = kPatienceWithDevices;
   group.lost = [&failure](const Error& error) { failure.tell(error); };
+  group.stopped = [] { return trainer::StopRequest::seen() != trainer::StopSignal::kNone; };
   group.interfaces = context.environment.get_or("GLOO_SOCKET_IFNAME", "");
   group.store = {options.master_addr, static_cast<uint16_t>(options.master_port), options.store_fd};
   comm::BackendTable backends = comm::builtin_backends();

@@ -30,6 +30,8 @@ std::string list(std::vector<std::string> names) {
   return join(names, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
+constexpr double kWithdrawSeconds = 5;
+
 class Gatherer {
  public:
   Gatherer(MeetingSpec spec, StopSignals& signals, const NoticeSink& notice)
@@ -61,12 +63,23 @@ class Gatherer {
       const Error& why = spec_.failure ? *spec_.failure : error;
       if (spec_.before_refusal) spec_.before_refusal(why);
       hub_->refuse_all(why);
+      withdraw();
       throw why;
     }
+    withdraw();
     return {std::move(hub_), std::move(agents_), std::move(answer_port_)};
   }
 
  private:
+  // Where that fails the meeting is over all the same.
+  void withdraw() {
+    if (spec_.exchange == nullptr) return;
+    try {
+      spec_.exchange->withdraw(ExchangeWait(kWithdrawSeconds));
+    } catch (const Error&) {
+    }
+  }
+
   int own_ranks() const {
     return std::max({1, static_cast<int>(spec_.introduction.facts.topology.visible.devices.size()),
                      std::atoi(spec_.introduction.facts.nproc_per_node.value_or("").c_str())});

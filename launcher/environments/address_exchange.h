@@ -55,6 +55,10 @@ class AddressExchange {
   virtual void publish(const std::string& announcement, const ExchangeWait& wait) = 0;
   virtual std::string await(const ExchangeWait& wait) = 0;
 
+  // Agent 0, when all have come or nobody is waited for any more: the announcement is for nobody who comes later, as to the next
+  // job in the same place. Throws as the others do.
+  virtual void withdraw(const ExchangeWait&) {}
+
   static constexpr size_t kLongestAnnouncement = 900;
 };
 

@@ -18,7 +18,7 @@ namespace hftrain::launcher {
 namespace {
 
 // Numbers of the requests, and what says that a client speaks this protocol.
-enum class Request : uint8_t { kValidate = 0, kSet = 1, kGet = 3, kWait = 6, kPing = 13 };
+enum class Request : uint8_t { kValidate = 0, kSet = 1, kGet = 3, kWait = 6, kDelete = 8, kPing = 13 };
 constexpr uint32_t kMagic = 0x3C85F7CE;
 constexpr uint8_t kAvailable = 0;  // the answer to kWait
 
@@ -43,6 +43,13 @@ class StoreClient {
     put_text(key);
     put_text(value);
     send_all();
+  }
+
+  void remove(const std::string& key) {
+    put(Request::kDelete);
+    put_text(key);
+    send_all();
+    take<int64_t>();  // how many there were
   }
 
   std::string wait_and_get(const std::string& key) {
@@ -151,6 +158,10 @@ void StoreExchange::publish(const std::string& announcement, const ExchangeWait&
   client.set(key_, announcement);
   // A request without an answer may still be on its way when the connection closes; this one has an answer.
   client.wait_and_get(key_);
+}
+
+void StoreExchange::withdraw(const ExchangeWait& wait) {
+  StoreClient(host_, port_, wait).remove(key_);
 }
 
 std::string StoreExchange::await(const ExchangeWait& wait) {

@@ -221,6 +221,7 @@ launcher::Rendezvous Job::bind_here() const {
 }
 
 launcher::Rendezvous Job::bind_store(const plan::RunPlan& plan) const {
+  if (plan.ranks.world_size > 1 && plan.ranks.machines == 1) launcher::require_loopback();
   if (alone() || plan.ranks.machines == 1) return bind_here();
   std::set<std::string> addresses;
   for (int agent = 0; agent < hub_->agents(); ++agent) addresses.insert(address_for(agent, plan));

@@ -100,6 +100,20 @@ std::string port_holder(int port) {
   return "";
 }
 
+// A datagram socket that connects sends nothing: the kernel looks for the way.
+void require_loopback() {
+  const FileDescriptor probe(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(1);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (!probe || ::connect(probe.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) return;
+  throw Error(ExitCode::kEnvironment, "the ranks of this machine cannot reach each other")
+      .where("127.0.0.1")
+      .why(std::strerror(errno))
+      .hint("bring the loopback interface up (ip link set lo up), or train with one rank");
+}
+
 Rendezvous bind_rendezvous(int port) {
   Rendezvous rendezvous;
   rendezvous.listener.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

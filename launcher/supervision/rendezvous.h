@@ -23,6 +23,9 @@ Rendezvous bind_rendezvous(int port = 0);
 // nowhere else.
 Rendezvous bind_rendezvous_at(const std::set<std::string>& addresses);
 
+// Error(kEnvironment): nothing leads to the loopback address, as in a network namespace whose loopback interface is down.
+void require_loopback();
+
 // Whether anybody listens on this port of this machine, at whatever address.
 bool is_listened_at(int port);
 // "pid 4242 (some command)" for the process listening on a local TCP port; empty when it cannot be seen.

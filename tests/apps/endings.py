@@ -439,6 +439,31 @@ def scenario_system_that_shows_no_processes(fixture, output):
     return "3, and what is missing"
 
 
+def scenario_ranks_that_have_no_way_to_each_other(fixture, output):
+    alone = ["unshare", "--net", "--map-root-user"]
+    if subprocess.run([*alone, "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
+        skip("a process cannot be given a network of its own here")
+    command = [*alone, HFTRAIN, *fixture.flags(output, "--max_steps", "2")]
+    job = subprocess.Popen(command, env=fixture.environment, text=True, stderr=subprocess.PIPE)
+    expect(ends_with(job, 3), "error: the ranks of this machine cannot reach each other", "where: 127.0.0.1", "loopback interface")
+    job = subprocess.Popen([*command, "--nproc_per_node", "1"], env=fixture.environment, text=True, stderr=subprocess.PIPE)
+    ends_with(job, 0)
+    return "3 for two, and one rank trains"
+
+
+def scenario_stop_while_ranks_wait_for_one_that_is_frozen(fixture, output):
+    job = start(fixture, output, "--max_steps", "2")
+    until(job, lambda: len(processes_of(output)) == 2, "the start of two ranks")
+    frozen = next(pid for pid, rank in processes_of(output).items() if rank == 1)
+    send(frozen, signal.SIGSTOP)
+    time.sleep(3 * slowness())  # by now rank 0 waits at the rendezvous
+    begin = time.monotonic()
+    job.send_signal(signal.SIGTERM)
+    text = ends_with(job, 10)
+    expect(text, "stopped before the ranks had found each other")
+    return f"10 after {time.monotonic() - begin:.0f} s"
+
+
 def main():
     scenarios = {name.removeprefix("scenario_"): scenario for name, scenario in globals().items() if name.startswith("scenario_")}
     with tempfile.TemporaryDirectory(prefix="hftrain-endings-") as folder:

@@ -51,6 +51,20 @@ def by_environment(fixture, port, ranks, strategy):
     return what, output, said[0]
 
 
+def two_jobs_of_one_torchrun(fixture, environment):
+    """A script with two commands: rank 1 asks for the second job's address while rank 0 is not there yet."""
+    first, second = (os.path.join(fixture.folder, name) for name in ("first-of-two", "second-of-two"))
+    script = os.path.join(fixture.folder, "two.sh")
+    with open(script, "w") as file:
+        file.write('OUTPUTS="$1 $2"; shift 2\nfor output in $OUTPUTS; do\n'
+                   '  [ "$output" = "${OUTPUTS#* }" ] && sleep $((2 - 2 * RANK))\n'
+                   f'  {HFTRAIN} "$@" --output_dir "$output" || exit\ndone\n')
+    start = starts("torchrun", 2)["torchrun"][:-1] + ["bash", script, first, second]
+    run = subprocess.run(start + flags(fixture, "unused", "ddp"), env=environment, text=True, capture_output=True, timeout=300)
+    check("two jobs of one torchrun end with 0", run.returncode == 0, run.stdout + run.stderr)
+    check("they have the same losses", losses(first) == losses(second), (losses(first), losses(second)))
+
+
 def main():
     launcher, *sizes = sys.argv[1:]
     if launcher == "mpirun" and no_mpi():
@@ -60,6 +74,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hftrain-launchers-") as folder:
         fixture = Fixture(folder)
         environment = {**fixture.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        if launcher == "torchrun":
+            two_jobs_of_one_torchrun(fixture, environment)
         for ranks in map(int, sizes):
             for strategy in STRATEGIES:
                 output = f"local-{strategy}-{ranks}"

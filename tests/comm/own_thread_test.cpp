@@ -52,4 +52,20 @@ TEST_CASE("of a call on a thread of its own the result is had, what it throws, a
   never.set_value();
 }
 
+TEST_CASE("an answer that nobody wants any more is waited for no longer than a moment") {
+  std::promise<int> answer;
+  std::shared_future<int> never = answer.get_future().share();
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK_THROWS_AS(call_within(
+                      std::chrono::minutes(5), [never] { return never.get(); }, [] { return true; }),
+                  Unwanted);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::minutes(1));
+  CHECK(call_within(
+            std::chrono::minutes(5), [] { return 7; }, [] { return true; }) == 7);
+  CHECK_THROWS_AS(call_within(
+                      std::chrono::milliseconds(300), [never] { return never.get(); }, [] { return false; }),
+                  c10::DistNetworkError);
+  answer.set_value(0);
+}
+
 }  // namespace hftrain::comm

@@ -188,9 +188,12 @@ struct GroupOptions {
   // As a GPU's group is: see BackendRequest; numbers of the host go over a group of their own.
   bool watched = false;
   std::function<void(const Error&)> lost{};
+  // Whether the run is to stop: asked while the ranks find each other, which may take as long as `timeout`. Empty: never.
+  std::function<bool()> stopped{};
 };
 
-// Opens the store and connects all ranks. kWorkerLost when a rank does not come within the deadline.
+// Opens the store and connects all ranks. kWorkerLost when a rank does not come within the deadline, kTerminatedUnsaved when the
+// run is stopped before they have come.
 std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, const BackendTable& backends);
 
 // Ends the run before it starts if ranks have read different plans: kEnvironment, naming the ranks that

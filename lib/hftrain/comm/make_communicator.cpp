@@ -36,7 +36,8 @@ std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, con
   if (maker == backends.end()) {
     throw Error(ExitCode::kInternal, "there is no communication backend of the name " + options.backend);
   }
-  request.store = open_store(options.store, options.rank, options.world_size, options.timeout);
+  request.store =
+      open_store(options.store, options.rank, options.world_size, options.timeout, options.stopped);
   auto communicator = std::make_unique<Communicator>(request, maker->second);
   if (!request.watched) return communicator;
   request.store = c10::make_intrusive<c10d::PrefixStore>("host", request.store);

@@ -17,7 +17,7 @@ using StorePointer = c10::intrusive_ptr<c10d::Store>;
 // The handshake of TCPStore has no deadline: a rank 0 that has inherited the socket but never serves it would
 // keep its clients for ever.
 StorePointer connect(const StoreAddress& address, int rank, int world_size,
-                     std::chrono::milliseconds deadline) {
+                     std::chrono::milliseconds deadline, const std::function<bool()>& stopped) {
   c10d::TCPStoreOptions options;
   options.port = address.port;
   options.isServer = rank == 0;
@@ -25,9 +25,12 @@ StorePointer connect(const StoreAddress& address, int rank, int world_size,
   options.waitWorkers = false;  // we wait ourselves, to be able to name who is missing
   options.timeout = deadline;
   if (rank == 0 && address.listen_fd >= 0) options.masterListenFd = address.listen_fd;
-  return call_within(deadline, [host = address.host, options]() -> StorePointer {
-    return c10::make_intrusive<c10d::TCPStore>(host, options);
-  });
+  return call_within(
+      deadline,
+      [host = address.host, options]() -> StorePointer {
+        return c10::make_intrusive<c10d::TCPStore>(host, options);
+      },
+      stopped);
 }
 
 std::vector<std::string> keys_of(const std::string& name, const std::vector<int>& ranks) {
@@ -81,25 +84,31 @@ std::string name_ranks(const std::vector<int>& ranks) {
 }
 
 std::vector<int> missing_at(const StorePointer& store, const std::string& name, int rank, int world_size,
-                            std::chrono::milliseconds patience) {
+                            std::chrono::milliseconds patience, const std::function<bool()>& stopped) {
   return call_within((rank == 0 ? 2 : 1) * patience + kStoreAnswers,
                      [store, name, rank, world_size, patience] {
                        return ask_everybody(*store, name, rank, world_size, patience);
-                     });
+                     },
+                     stopped);
 }
 
 StorePointer open_store(const StoreAddress& address, int rank, int world_size,
-                        std::chrono::milliseconds deadline) {
+                        std::chrono::milliseconds deadline, const std::function<bool()>& stopped) {
   const std::string place =
       "rank " + std::to_string(rank) + ", store " + address.host + ':' + std::to_string(address.port);
   try {
-    StorePointer store = connect(address, rank, world_size, deadline);
-    const std::vector<int> missing = missing_at(store, "present", rank, world_size, deadline);
+    StorePointer store = connect(address, rank, world_size, deadline, stopped);
+    const std::vector<int> missing = missing_at(store, "present", rank, world_size, deadline, stopped);
     if (missing.empty()) return store;
     throw Error(ExitCode::kWorkerLost, name_ranks(missing) + " did not come to the rendezvous")
         .where(place)
         .why("waited " + std::to_string(deadline.count()) + " ms")
         .hint("see what those ranks did last; a larger --ddp_timeout waits longer");
+  } catch (const Unwanted&) {
+    throw Error(ExitCode::kTerminatedUnsaved, "stopped before the ranks had found each other")
+        .where(place)
+        .why("a stop signal came while it waited for the others")
+        .hint("start the run again; there was nothing to save");
   } catch (const c10::DistError& error) {
     throw Error(ExitCode::kWorkerLost, "the rendezvous store of rank 0 does not answer")
         .where(place)
