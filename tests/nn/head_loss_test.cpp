@@ -3,11 +3,14 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "hftrain/nn/product.h"
+#include "hftrain/nn/row_loss.h"
 #include "support/catch.h"
 #include "support/skip.h"
 
@@ -89,7 +93,7 @@ void check_padded(int64_t words, at::ScalarType dtype, Kernels kernels, HeadSett
 
 // What a device is asked for, as it arrives at the device of shapes alone.
 struct WideProducts {
-  int first = 0;
+  int logits = 0, first = 0;
   std::vector<bool> where_the_sum_is;
 };
 
@@ -99,7 +103,7 @@ WideProducts& wide_products() {
 }
 
 at::Tensor& shape_of_wide_product(const at::Tensor&, const at::Tensor&, at::ScalarType, at::Tensor& out) {
-  ++wide_products().first;
+  ++(out.size(1) == kWidth ? wide_products().first : wide_products().logits);
   return out;
 }
 
@@ -124,6 +128,52 @@ TEST_CASE("A device adds the products of further chunks where their sum is") {
   CHECK(weight.grad().scalar_type() == at::kBFloat16);
   CHECK(wide_products().first == 1);
   CHECK(wide_products().where_the_sum_is == std::vector<bool>{true, true});
+  CHECK(wide_products().logits == 3);
+}
+
+TEST_CASE(
+    "On a device the gradient of a float32 matrix under bfloat16 rows is made in float32, of one chunk too") {
+  const auto options = at::TensorOptions(at::kMeta).dtype(at::kBFloat16);
+  const at::Tensor hidden = at::empty({64, kWidth}, options).requires_grad_(true);
+  const at::Tensor weight = at::empty({97, kWidth}, options.dtype(at::kFloat)).requires_grad_(true);
+  wide_products() = {};
+  head_loss(hidden, weight, at::Tensor(), at::empty({64}, options.dtype(at::kLong)), {}, Kernels::kFused,
+            Products::kAten)
+      .backward();
+  CHECK(weight.grad().scalar_type() == at::kFloat);
+  CHECK(hidden.grad().scalar_type() == at::kBFloat16);
+  CHECK(wide_products().first == 1);
+  CHECK(wide_products().logits == 1);
+}
+
+TEST_CASE("The gradient of a float32 matrix under bfloat16 rows is rounded no more than its products are") {
+  const auto generator = at::detail::createCPUGenerator(7);
+  const at::Tensor rows = at::randn({300, kWidth}, generator).to(at::kBFloat16);
+  const at::Tensor matrix = at::randn({97, kWidth}, generator).to(at::kBFloat16);
+  const at::Tensor targets = at::randint(97, {300}, generator, at::TensorOptions(at::kLong));
+  const auto learnt = [&](at::ScalarType of_rows, at::ScalarType of_matrix) {
+    const at::Tensor hidden = rows.to(of_rows).requires_grad_(true);
+    const at::Tensor weight = matrix.to(of_matrix).requires_grad_(true);
+    head_loss(hidden, weight, at::Tensor(), targets, {}, Kernels::kComposed, Products::kAten).backward();
+    CHECK(weight.grad().scalar_type() == of_matrix);
+    return weight.grad();
+  };
+  CHECK(apart(learnt(at::kBFloat16, at::kFloat), learnt(at::kDouble, at::kDouble)) < 4e-3);
+}
+
+TEST_CASE("A target without a chance has the loss that its logit gives, and the gradient of all") {
+  const at::ScalarType dtype = GENERATE(at::kFloat, at::kDouble);
+  at::Tensor logits = at::zeros({2, 4}, dtype);
+  logits.select(0, 0).select(0, 1).fill_(1000);  // e^-1000 is 0 in both types
+  logits.select(1, 3).fill_(7);                  // stands behind the vocabulary
+  const at::Tensor targets = at::zeros({2}, at::kLong), scale = at::full({}, 0.5, dtype);
+  at::Tensor gradient = at::empty_like(logits);
+  const at::Tensor loss = composed_rows(logits, 3, targets, scale, {}, gradient);
+  CHECK(loss.item<double>() == Approx(1000 + std::log(3.0)));
+  const double third = 1.0 / 6;
+  const at::Tensor wanted =
+      at::tensor({-0.5, 0.5, 0.0, 0.0, third - 0.5, third, third, 0.0}, dtype).view({2, 4});
+  CHECK(at::allclose(gradient, wanted, 1e-6, 1e-7));
 }
 
 TEST_CASE("Rows of zeros behind a head's matrix change neither losses, gradients nor best ids") {

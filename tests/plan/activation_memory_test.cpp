@@ -65,7 +65,8 @@ TEST_CASE("weights that attention drops out are in the plan where they are kept:
   CHECK(memory("0.1", 1).activations == memory("0.0", 1).activations);
 }
 
-TEST_CASE("a gate's activation and a copy of bfloat16 logits are in the plan of a GPU that has them") {
+TEST_CASE(
+    "a gate's activation is in the plan of a GPU that keeps it, and half types' logits are in float32") {
   const auto activations = [](std::vector<std::string> flags, int gpus, const std::string& inner = "16") {
     flags.emplace_back("--do_train");
     Case run(std::move(flags), machine(gpus));
@@ -79,9 +80,7 @@ TEST_CASE("a gate's activation and a copy of bfloat16 logits are in the plan of 
   constexpr int64_t kTokens = 8 * 64, kItem = 4;
   CHECK(activations({}, 1) - activations({"--use_liger_kernel"}, 1) == kTokens * 16 * kItem);
   CHECK(activations({}, 0) == activations({"--use_liger_kernel"}, 0));
-  // Of 512 rows of 128 logits each number is there in bfloat16, in float32 and as its gradient; float16 is read as it is, and its
-  // matrix's gradient is summed in float32.
-  CHECK(activations({"--bf16"}, 1) - activations({"--fp16"}, 1) == kTokens * 128 * 4 - 128 * 8 * 4);
+  CHECK(activations({"--bf16"}, 1) == activations({"--fp16"}, 1));
 }
 
 TEST_CASE("the memory of training has room for the gradients of the largest block, while backward is in it") {

@@ -280,14 +280,18 @@ TEST_CASE("a mask that the blocks of a decoder share counts once on a GPU, and f
   CHECK(more("4cores-64GiB") == 0);
 }
 
-TEST_CASE("the last matrix's gradient is summed in float32 on a GPU, and copied once") {
+TEST_CASE(
+    "the last matrix's gradient is summed in float32 on a GPU, and copied once where the matrix is not") {
   const auto activations = [](std::vector<std::string> flags) {
     flags.insert(flags.end(), {"--bf16", "--per_device_train_batch_size", "64"});  // 4,096 tokens
     Case run = on("1xH100-80GB", std::move(flags));
     enlarge(run, "gpt2", "n_embd=8,n_head=1,n_layer=1,n_positions=64,vocab_size=65536");
     return run.plan().memory_per_rank.activations;
   };
-  CHECK(activations({}) - activations({"--freeze_embeds"}) == int64_t{65536} * 8 * (4 + 2));
+  CHECK(activations({}) - activations({"--freeze_embeds"}) == int64_t{65536} * 8 * 4);
+  const std::vector<std::string> sharded = {"--fsdp", "full_shard"},
+                                 frozen = {"--fsdp", "full_shard", "--freeze_embeds"};
+  CHECK(activations(sharded) - activations(frozen) == int64_t{65536} * 8 * (4 + 2));
 }
 
 TEST_CASE(
@@ -302,12 +306,15 @@ TEST_CASE(
   };
   const MemoryPlan padded = memory("1xH100-80GB", "50257", "--fp16"),
                    whole = memory("1xH100-80GB", "50304", "--fp16");
-  // bfloat16 is converted, which makes a copy in any case.
   CHECK(memory("1xH100-80GB", "50257").activations ==
         memory("1xH100-80GB", "50304").activations + int64_t{50304} * 8 * 2);
-  // The matrix, and a copy of the logits of 512 tokens, of evaluation those of a smaller last batch beside them.
-  CHECK(padded.activations == whole.activations + int64_t{50304} * 8 * 2 + int64_t{50304} * 512 * 2);
-  CHECK(padded.evaluation == whole.evaluation + int64_t{50304} * 8 * 2 + int64_t{50304} * 768 * 2);
+  CHECK(padded.activations == whole.activations + int64_t{50304} * 8 * 2);
+  CHECK(padded.evaluation == whole.evaluation + int64_t{50304} * 8 * 2);
+  // Of 512 tokens logits in float32 and their probabilities, in training their gradient too, beside that of the matrix; of
+  // evaluation those of a smaller last batch beside them.
+  const MemoryPlan half = memory("1xH100-80GB", "25152", "--fp16");
+  CHECK(whole.activations - half.activations == int64_t{25152} * (512 * (4 + 4 + 2) + 8 * 4));
+  CHECK(whole.evaluation - half.evaluation == int64_t{25152} * 768 * (4 + 4));
   CHECK(memory("4cores-64GiB", "50257").activations < memory("4cores-64GiB", "50304").activations);
 }
 

@@ -65,6 +65,10 @@ at::Tensor& shape_of_where_out(const at::Tensor& condition, const at::Tensor& a,
   return out.resize_(at::infer_size(condition.sizes(), at::infer_size(a.sizes(), b.sizes()))), out;
 }
 
+at::Tensor& shape_of_wide_product(const at::Tensor&, const at::Tensor&, at::ScalarType, at::Tensor& out) {
+  return out;
+}
+
 std::tuple<at::Tensor, at::Tensor> shapes_of_log_sigmoid(const at::Tensor& self) {
   return {at::empty(self.sizes(), self.options()), at::empty(self.sizes(), self.options())};
 }
@@ -205,4 +209,5 @@ TORCH_LIBRARY_IMPL(aten, Meta, m) {
   m.impl("logical_and", hftrain::trainer::shape_of_logical_and);
   m.impl("where.self", hftrain::trainer::shape_of_where);
   m.impl("where.self_out", hftrain::trainer::shape_of_where_out);
+  m.impl("mm.dtype_out", hftrain::trainer::shape_of_wide_product);
 }

@@ -128,7 +128,7 @@ BlockOutputs BartModel::block(Stack which, int64_t layer, nn::Parameters p, cons
 HeadOutput BartModel::head(nn::Parameters p, const at::Tensor& x) const {
   HeadOutput out{.hidden = x, .kernels = options().kernels.loss, .products = products()};
   if (architecture().head() == architectures::Head::kSeq2SeqLm) {
-    out.weight = nn::matrix_for(x, p[1]);
+    out.weight = nn::matrix_of_head(x, p[1]);
     out.bias = p[0].base().view({-1});
     return out;
   }

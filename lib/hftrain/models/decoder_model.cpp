@@ -76,7 +76,7 @@ at::Tensor DecoderModel::last_tokens(const at::Tensor& ids) const {
 HeadOutput DecoderModel::head(nn::Parameters parameters, const at::Tensor& x,
                               const at::Tensor& places) const {
   const size_t norm = parameters.size() - (head_has_bias_ ? 2 : 1);
-  HeadOutput out{.weight = nn::matrix_for(x, parameters[norm]),
+  HeadOutput out{.weight = nn::matrix_of_head(x, parameters[norm]),
                  .kernels = options().kernels.loss,
                  .products = products()};
   if (head_has_bias_) out.bias = parameters[norm + 1];

@@ -102,11 +102,11 @@ HeadOutput EncoderModel::masked_lm(nn::Parameters p, const at::Tensor& x) const 
                               p[first + 3], config_.layer_norm_eps);
   const nn::Parameters rest = p.slice(first + 4);
   if (config_.tie_word_embeddings) {
-    out.weight = nn::matrix_for(x, rest.back());
+    out.weight = nn::matrix_of_head(x, rest.back());
     out.bias = first == 1 ? p[0] : rest[0];
     return out;
   }
-  out.weight = nn::matrix_for(x, rest[0]);
+  out.weight = nn::matrix_of_head(x, rest[0]);
   // The first bias has no effect then; times zero it gets a gradient of zero like any other parameter's.
   out.bias = first == 1 ? rest[1].base() + p[0].base() * 0 : rest[1].base();
   return out;

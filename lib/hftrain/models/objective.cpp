@@ -159,8 +159,9 @@ int64_t causal_count(int64_t first, const Batch& batch) {
 }  // namespace
 
 at::Tensor HeadOutput::logits() const {
-  // The next tokens of texts: a matrix as large as several layers, for a few rows.
   const bool rounded = weight.scalar_type() != hidden.scalar_type();
+  if (rounded && !hidden.is_cpu()) return nn::linear(hidden, weight.to(hidden.scalar_type()), bias);
+  // The next tokens of texts: a matrix as large as several layers, for a few rows.
   if (bias.defined() || rounded || nn::takes_narrow_products()) return nn::linear(hidden, weight, bias);
   return hidden.matmul(weight.t());
 }

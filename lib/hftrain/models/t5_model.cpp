@@ -146,7 +146,7 @@ HeadOutput T5Model::head(nn::Parameters p, const at::Tensor& x) const {
       break;
   }
   const bool speaks = architecture().head() == Head::kSeq2SeqLm;
-  out.weight = nn::matrix_for(x, p[p.size() - (speaks ? 1 : 2)]);
+  out.weight = nn::matrix_of_head(x, p[p.size() - (speaks ? 1 : 2)]);
   if (!speaks) out.bias = p.back();
   return out;
 }

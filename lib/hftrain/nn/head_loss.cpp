@@ -7,9 +7,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
-#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/mm.h>
-#include <ATen/ops/mul.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -22,6 +20,7 @@
 #include "hftrain/nn/head_matrix.h"
 #include "hftrain/nn/ops.h"
 #include "hftrain/nn/product.h"
+#include "hftrain/nn/row_loss.h"
 
 namespace hftrain::nn {
 namespace {
@@ -37,45 +36,12 @@ struct HeadGradients {
   at::Tensor product;  // on a CPU: of a chunk, where it is added to a wider sum
 };
 
-// What of LossOptions the rows need.
-struct RowLoss {
-  double smoothing = 0;
-  bool by_probability = false;
-  bool own_kernel = true;  // where there is one
-};
-
 RowLoss row_loss(const LossOptions& options, Kernels kernels) {
   return {options.label_smoothing, options.by_probability, kernels == Kernels::kFused};
 }
 
-// Where there is no kernel.
-at::Tensor composed_rows(at::Tensor& logits, const at::Tensor& targets, const at::Tensor& scale,
-                         const RowLoss& kind, bool gradient) {
-  const double smoothing = kind.smoothing;
-  const at::ScalarType dtype = accumulation_dtype(logits);
-  at::Tensor log_probabilities = at::log_softmax(logits, 1, dtype);
-  const at::Tensor losses = row_losses(log_probabilities, targets, smoothing);
-  const at::Tensor weights = kind.by_probability ? losses.neg().exp_() : at::Tensor();
-  const at::Tensor loss = (kind.by_probability ? losses * weights : losses).sum();
-  if (!gradient) return loss;
-  const at::Tensor& grad = log_probabilities.exp_();
-  if (smoothing != 0) grad.sub_(smoothing / static_cast<double>(grad.size(1)));
-  const at::Tensor index = targets.clamp_min(0).unsqueeze(1);
-  grad.scatter_add_(1, index, at::full_like(index, smoothing - 1, grad.options()));
-  at::Tensor factors = (targets != kIgnoreIndex).to(dtype).mul_(scale);
-  if (kind.by_probability) factors.mul_(weights);
-  at::mul_out(logits, grad, factors.unsqueeze(1));  // rounded on the way, in one pass
-  return loss;
-}
-
-// The summed loss of some rows; with `gradient` the logits become scale·(their gradient).
-at::Tensor loss_of_rows(at::Tensor& logits, const at::Tensor& targets, const at::Tensor& scale,
-                        const RowLoss& kind, bool gradient) {
-  if (kind.by_probability || !kind.own_kernel || !ops::has_kernel(ops::Operator::kCrossEntropy, logits)) {
-    return composed_rows(logits, targets, scale, kind, gradient);
-  }
-  return gradient ? ops::cross_entropy_with_gradient_(logits, targets, scale, kind.smoothing)
-                  : ops::cross_entropy(logits, targets, kind.smoothing);
+bool has_own_kernel(const at::Tensor& hidden, const RowLoss& kind) {
+  return kind.own_kernel && !kind.by_probability && ops::has_kernel(ops::Operator::kCrossEntropy, hidden);
 }
 
 // Rows of one chunk: enough for efficient products, few enough that the logits stay small.
@@ -85,16 +51,59 @@ int64_t chunk_rows(const at::Tensor& hidden, int64_t vocab) {
   return std::max(least, bytes / (vocab * static_cast<int64_t>(sizeof(float))));
 }
 
-// For the logits of `rows` rows at a time. Batches with masked tokens have another number each; buffers of few sizes
+// For what `rows` rows at a time have of each column. Batches with masked tokens have another number each; buffers of few sizes
 // are found again by the allocator, where those of every number would be kept side by side.
-at::Tensor logits_buffer(const at::Tensor& hidden, int64_t rows, int64_t vocab) {
+at::Tensor buffer_of_rows(const at::Tensor& hidden, int64_t rows, int64_t columns, at::ScalarType dtype) {
   const auto rounded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows)));
-  return at::empty({std::min(rounded, std::max(rows, chunk_rows(hidden, vocab))), vocab}, hidden.options());
+  return at::empty({std::min(rounded, std::max(rows, chunk_rows(hidden, columns))), columns},
+                   hidden.options().dtype(dtype));
 }
 
-void compute_logits(at::Tensor& logits, const at::Tensor& hidden, const Head& head) {
-  multiply_into(logits, hidden, head.weight.t(), head.bias.value_or(at::Tensor()), head.products);
-}
+// The logits of one chunk after the other, and in their place, or beside them where they are wider, their gradients.
+class Logits {
+ public:
+  Logits(const at::Tensor& hidden, const Head& head, const RowLoss& kind, int64_t rows, bool gradient)
+      : head_(head), kind_(kind), own_kernel_(has_own_kernel(hidden, kind)), gradient_(gradient) {
+    // A device's product of half types comes in float32 if it is asked for, which its softmax would make of it first.
+    const at::ScalarType given = hidden.scalar_type();
+    const bool wide = !own_kernel_ && !hidden.is_cpu() && accumulation_dtype(hidden) != given;
+    logits_ = buffer_of_rows(hidden, rows, head.columns(), wide ? accumulation_dtype(hidden) : given);
+    gradients_ = wide && gradient ? buffer_of_rows(hidden, rows, head.columns(), given) : logits_;
+  }
+
+  // Those of the rows `hidden` [n, C], as many as they are.
+  void compute(const at::Tensor& hidden) {
+    rows_ = hidden.size(0);
+    at::Tensor all = logits_.narrow(0, 0, rows_);
+    if (all.scalar_type() == hidden.scalar_type()) {
+      multiply_into(all, hidden, head_.weight.t(), head_.bias.value_or(at::Tensor()), head_.products);
+      return;
+    }
+    at::mm_out(all, hidden, head_.weight.t(), all.scalar_type());
+    if (head_.bias) all.add_(*head_.bias);
+  }
+
+  // [n, V].
+  at::Tensor of_vocabulary() const { return logits_.narrow(0, 0, rows_).narrow(1, 0, head_.vocab); }
+
+  // Their summed loss; afterwards gradients() are scale·(their gradients), if they were asked for.
+  at::Tensor loss(const at::Tensor& targets, const at::Tensor& scale) const {
+    if (!own_kernel_)
+      return composed_rows(logits_.narrow(0, 0, rows_), head_.vocab, targets, scale, kind_,
+                           gradient_ ? gradients() : at::Tensor());
+    at::Tensor logits = of_vocabulary();
+    return gradient_ ? ops::cross_entropy_with_gradient_(logits, targets, scale, kind_.smoothing)
+                     : ops::cross_entropy(logits, targets, kind_.smoothing);
+  }
+  at::Tensor gradients() const { return gradients_.narrow(0, 0, rows_); }  // [n, columns]
+
+ private:
+  const Head& head_;
+  const RowLoss kind_;
+  bool own_kernel_, gradient_;
+  at::Tensor logits_, gradients_;
+  int64_t rows_ = 0;
+};
 
 // In float16 a sum over the rows of a chunk may be more than the type holds, before any loss scale can help: the rows
 // are made smaller by this power of two, which loses bits only of values below 0.004.
@@ -153,8 +162,8 @@ HeadGradients empty_gradients(const at::Tensor& hidden, const Head& head, int64_
   result.hidden = at::empty_like(hidden, at::MemoryFormat::Contiguous);
   // A frozen matrix, as beside an adapter, costs neither a product nor memory of its own size.
   // Of several chunks in bfloat16, each would be rounded to what the sum of those before it leaves it.
-  const bool wide =
-      hidden.scalar_type() == at::kHalf || head.weight.scalar_type() == at::kFloat || chunks > 1;
+  // A matrix that is kept in float32 learns in it.
+  const bool wide = hidden.scalar_type() == at::kHalf || head.stored == at::kFloat || chunks > 1;
   const at::ScalarType dtype = wide ? accumulation_dtype(hidden) : hidden.scalar_type();
   if (head.trains_weight)
     result.weight =
@@ -178,18 +187,17 @@ HeadGradients run_head(const at::Tensor& hidden, const Head& head, const at::Ten
   const int64_t rows = hidden.size(0);
   require_targets_in_range(targets, head.vocab);
   const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, head.columns())));
-  const at::Tensor buffer = logits_buffer(hidden, step, head.columns());
+  Logits logits(hidden, head, kind, step, gradient);
   HeadGradients result;
   if (gradient) result = empty_gradients(hidden, head, (rows + step - 1) / step);
   if (rows == 0 && result.weight.defined()) result.weight.zero_();
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
     const at::Tensor x = hidden.narrow(0, begin, count);
-    at::Tensor all = buffer.narrow(0, 0, count), logits = all.narrow(1, 0, head.vocab);
-    compute_logits(all, x, head);
-    const at::Tensor loss = loss_of_rows(logits, targets.narrow(0, begin, count), scale, kind, gradient);
+    logits.compute(x);
+    const at::Tensor loss = logits.loss(targets.narrow(0, begin, count), scale);
     result.loss = result.loss.defined() ? result.loss.add_(loss) : loss;
-    if (gradient) add_gradients(result, all, x, head, begin);
+    if (gradient) add_gradients(result, logits.gradients(), x, head, begin);
   }
   result.product.reset();
   leave_what_counts(result, head);
@@ -209,7 +217,7 @@ struct HeadLoss : Function<HeadLoss> {
     const at::Tensor inverse = items.reciprocal();
     const bool late = hidden.scalar_type() == at::kHalf;
     const Products products = quickest ? Products::kQuickest : Products::kAten;
-    HeadGradients head = run_head(flat, make_head(weight, bias, products, step), targets,
+    HeadGradients head = run_head(flat, make_head(flat, weight, bias, products, step), targets,
                                   late ? at::full_like(inverse, 1) : inverse, kind, true);
     ctx->saved_data["hidden"] = head.hidden.view(hidden.sizes());
     if (head.weight.defined()) ctx->saved_data["weight"] = head.weight;
@@ -257,19 +265,17 @@ LossAndBest run_best(const at::Tensor& hidden, const Head& head, const at::Tenso
   const int64_t rows = hidden.size(0);
   if (targets.defined()) require_targets_in_range(targets, head.vocab);
   const int64_t step = std::max<int64_t>(1, std::min(rows, chunk_rows(hidden, head.columns())));
-  const at::Tensor buffer = logits_buffer(hidden, step, head.columns());
+  Logits logits(hidden, head, kind, step, /*gradient=*/false);
   const at::ScalarType dtype = accumulation_dtype(hidden);
   LossAndBest result;
   result.best_ids = at::empty({rows}, hidden.options().dtype(at::kLong));
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
-    at::Tensor all = buffer.narrow(0, 0, count), best = result.best_ids.narrow(0, begin, count);
-    compute_logits(all, hidden.narrow(0, begin, count), head);
-    at::Tensor logits = all.narrow(1, 0, head.vocab);
-    at::argmax_out(best, logits, 1);
+    at::Tensor best = result.best_ids.narrow(0, begin, count);
+    logits.compute(hidden.narrow(0, begin, count));
+    at::argmax_out(best, logits.of_vocabulary(), 1);
     if (!targets.defined()) continue;
-    const at::Tensor loss =
-        loss_of_rows(logits, targets.narrow(0, begin, count), at::Tensor(), kind, /*gradient=*/false);
+    const at::Tensor loss = logits.loss(targets.narrow(0, begin, count), at::Tensor());
     result.loss = result.loss.defined() ? result.loss.add_(loss) : loss;
   }
   if (targets.defined())
@@ -294,8 +300,9 @@ LossAndBest head_loss_and_best(const at::Tensor& hidden, const at::Tensor& weigh
   }
   const auto given = bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
   const at::Tensor flat = targets.defined() ? targets.reshape({-1}) : targets;
-  const Head head = make_head(weight, given, products, step.value_or(vocabulary_step(hidden)));
-  result = run_best(hidden.reshape({-1, hidden.size(-1)}), head, flat, row_loss(options, kernels));
+  const at::Tensor rows = hidden.reshape({-1, hidden.size(-1)});
+  const Head head = make_head(rows, weight, given, products, step.value_or(vocabulary_step(hidden)));
+  result = run_best(rows, head, flat, row_loss(options, kernels));
   result.best_ids = result.best_ids.view(sizes);
   if (flat.defined()) result.loss = result.loss / target_count(flat, options, accumulation_dtype(hidden));
   return result;
@@ -319,7 +326,7 @@ at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const a
                            products == Products::kQuickest, multiple);
   }
   const at::Tensor rows = hidden.reshape({-1, hidden.size(-1)});
-  const Head head = make_head(weight, given, products, multiple);
+  const Head head = make_head(rows, weight, given, products, multiple);
   return run_head(rows, head, flat, at::Tensor(), row_loss(options, kernels), false).loss / items;
 }
 

@@ -214,9 +214,9 @@ std::vector<at::Tensor> base_products(const at::Tensor& x, Parameters weights, a
 
 }  // namespace
 
-at::Tensor matrix_for(const at::Tensor& x, const Parameter& weight) {
-  if (!weight.adapter() && rounds_on_the_way(x, weight.stored())) return weight.stored();
-  return weight;
+at::Tensor matrix_of_head(const at::Tensor& x, const Parameter& weight) {
+  if (weight.adapter()) return weight;  // refused
+  return !x.is_cpu() || rounds_on_the_way(x, weight.stored()) ? weight.stored() : weight.base();
 }
 
 at::Tensor conv1d(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias, Products products) {

@@ -11,9 +11,9 @@
 
 namespace hftrain::nn {
 
-// A matrix for a product with x that is not one of these: as it is stored where the product rounds it on its way (product.h),
-// else in the compute dtype. Of one with an adapter an internal Error.
-at::Tensor matrix_for(const at::Tensor& x, const Parameter& weight);
+// The matrix of a head (head_loss.h) on x: as it is stored where the product rounds it on its way (product.h), and on devices, where
+// the head casts it; else in the compute dtype. Of one with an adapter an internal Error.
+at::Tensor matrix_of_head(const at::Tensor& x, const Parameter& weight);
 
 // x·W + b with W [in, out]: the Conv1D of GPT-2.
 at::Tensor conv1d(const at::Tensor& x, const Parameter& weight, const at::Tensor& bias,

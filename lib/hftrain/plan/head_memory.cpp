@@ -54,27 +54,35 @@ int64_t rows_of_logits(const architectures::Architecture& architecture, const Ru
   return std::min(chunk, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(labelled))));
 }
 
+// Of such a row, while a GPU computes its loss: half types' logits in float32 and their gradient beside them, of others one in place of
+// the other; and in float32 their probabilities (nn/row_loss.h).
+int64_t bytes_of_logit_on_gpu(int64_t item, bool gradient) {
+  const bool wide = item != kFullPrecision;
+  return 2 * kFullPrecision + (wide && gradient ? item : 0);
+}
+
 // Of such a row: its logits and what is computed of them in float32, which the processor's kernel writes in their
-// place. Where it has none, for smaller types, they are converted first.
-int64_t bytes_of_logit(const architectures::Architecture& architecture, const RunPlan& plan) {
+// place. Where it has none, for smaller types, they are converted first. `gradient`: of training.
+int64_t bytes_of_logit(const architectures::Architecture& architecture, const RunPlan& plan, bool gradient) {
   const int64_t item = bytes_of(plan.precision.compute);
-  const bool fused = fuses_loss(architecture, plan);
-  const bool half_on_host = !on_gpu(plan.ranks) && item != kFullPrecision;
-  if (fused && !plan.optimizer.loss_by_probability && !on_gpu(plan.ranks) && !half_on_host) return item;
+  const bool fused = fuses_loss(architecture, plan), gpu = on_gpu(plan.ranks);
+  if (fused && gpu) return bytes_of_logit_on_gpu(item, gradient);
+  const bool half_on_host = !gpu && item != kFullPrecision;
+  if (fused && !plan.optimizer.loss_by_probability && !half_on_host) return item;
   // A GPU's softmax in float32 reads float16 as it is, and has a copy of bfloat16 made first.
-  const bool converted = half_on_host || (on_gpu(plan.ranks) && plan.precision.compute == "bfloat16");
-  // Of rows that stand apart ATen's softmax takes a copy.
-  const bool apart = !converted && logit_columns(architecture, plan) != architecture.outputs();
+  const bool converted = half_on_host || (gpu && plan.precision.compute == "bfloat16");
   // The plain loss keeps its softmax and makes a gradient beside it.
-  return (apart ? 2 : 1) * item + (1 + (converted ? 1 : 0) + (fused ? 0 : 1)) * kFullPrecision;
+  return item + (1 + (converted ? 1 : 0) + (fused ? 0 : 1)) * kFullPrecision;
 }
 
 // Of a number of the last matrix's gradient: in float16, and in bfloat16 of several chunks, it is summed in float32, beside a
-// chunk's product on a CPU, and beside its copy in the end.
+// chunk's product on a CPU, and beside its copy in the end. A GPU hands it on as it is to a matrix that is kept in float32.
 int64_t bytes_of_head_gradient(const architectures::Architecture& architecture, const RunPlan& plan,
                                int64_t tokens) {
   const int64_t item = bytes_of(plan.precision.compute);
   const bool chunks = tokens > rows_of_logits(architecture, plan, tokens);
+  const bool stored_wide = !plan.strategy.sharded() && plan.model.master_dtype == "float32";
+  if (on_gpu(plan.ranks) && stored_wide) return kFullPrecision;
   const bool wide = item != kFullPrecision && (chunks || plan.precision.compute == "float16");
   return item + (wide ? kFullPrecision : 0);
 }
@@ -109,7 +117,8 @@ int64_t training_head_bytes(const architectures::Architecture& architecture, con
                              ? padded_matrix_bytes(architecture, plan)
                              : outputs * width * item;
   return handed_on + packed +
-         rows_of_logits(architecture, plan, tokens) * columns * bytes_of_logit(architecture, plan);
+         rows_of_logits(architecture, plan, tokens) * columns *
+             bytes_of_logit(architecture, plan, /*gradient=*/true);
 }
 
 // Of a vocabulary there are the logits of a chunk, and in float32 their probabilities (nn/head_loss.cpp); other heads have all of
@@ -119,7 +128,8 @@ int64_t evaluation_head_bytes(const architectures::Architecture& architecture, c
   const bool whole = plan.evaluation.outputs == tasks::OutputForm::kScores;
   const int64_t at_once = whole ? tokens : rows_of_logits(architecture, plan, tokens);
   // The last batch may be smaller, and its buffer is then kept beside the others'.
-  return (at_once + at_once / 2) * logit_columns(architecture, plan) * bytes_of_logit(architecture, plan) +
+  return (at_once + at_once / 2) * logit_columns(architecture, plan) *
+             bytes_of_logit(architecture, plan, /*gradient=*/false) +
          (whole ? 0 : padded_matrix_bytes(architecture, plan));
 }
 

@@ -29,17 +29,16 @@ fault("a device makes the product of each chunk beside the sum", "lib/hftrain/nn
 
 fault("the plan of a GPU counts a product beside the sum of the last matrix's gradient", "lib/hftrain/plan/head_memory.cpp",
       "  return item + (wide ? kFullPrecision : 0);", "  return wide ? kFullPrecision + (chunks && on_gpu(plan.ranks) ? kFullPrecision : item) : item;",
-      tests=["plan: the last matrix's gradient is summed in float32 on a GPU, and copied once"],
+      tests=["plan: the last matrix's gradient is summed in float32 on a GPU, and copied once where the matrix is not"],
       says=r"65536")
 
 ZEROS_BEHIND = "nn: Rows of zeros behind a head's matrix change neither losses, gradients nor best ids"
 fault("the columns behind a vocabulary take part in its loss", "lib/hftrain/nn/head_loss.cpp",
-      "    at::Tensor all = buffer.narrow(0, 0, count), logits = all.narrow(1, 0, head.vocab);\n    compute_logits(all, x, head);",
-      "    at::Tensor all = buffer.narrow(0, 0, count), logits = all;\n    compute_logits(all, x, head);",
+      "    at::Tensor logits = of_vocabulary();", "    at::Tensor logits = gradients();",
       tests=[ZEROS_BEHIND], says=r"tolerance")
 
 fault("the best id may stand behind the vocabulary", "lib/hftrain/nn/head_loss.cpp",
-      "at::argmax_out(best, logits, 1);", "at::argmax_out(best, all, 1);",
+      "at::argmax_out(best, logits.of_vocabulary(), 1);", "at::argmax_out(best, logits.gradients(), 1);",
       tests=[ZEROS_BEHIND], says=r"best_ids")
 
 fault("gradients keep the rows behind the vocabulary", "lib/hftrain/nn/head_loss.cpp",
