@@ -105,6 +105,20 @@ def a_resumed_run_gives_the_same_bits(fixture, folder):
     expect(same, "weights", parts)
 
 
+def batches_of_ranks_that_generate_count_by_their_own_means(fixture, folder):
+    """As in the Seq2SeqTrainer, whose prediction step is another where it generates: the labels of other ranks do not weigh."""
+    found = {}
+    for words in ([], ["--predict_with_generate", "--generation_max_length", 3]):
+        for average in (True, False):
+            output = os.path.join(folder, f"{len(words)}-{average}")
+            fixture.call(*fixture.flags(output, "--max_steps", 1, "--max_eval_samples", 21, "--per_device_eval_batch_size", 3,
+                                        "--average_tokens_across_devices", str(average).lower(), "--learning_rate", 0, *words, ranks=2))
+            found[bool(words), average] = read_json(output, "eval_results.json")["eval_loss"]
+    expect(found[False, True] != found[False, False], "labels of all ranks weigh where nothing is written", found)
+    expect(found[True, True] == found[True, False], "but not beside texts", found)
+    expect(abs(found[True, True] - found[False, False]) < 1e-6, "they are the means of batches", found)
+
+
 def sortish_batches_are_learned_and_resume_in_mid_epoch(fixture, folder):
     """The same bits after a stop in the middle of an epoch, on one rank and on two; on other ranks the same samples an update."""
     common = ["--sortish_sampler", "--save_strategy", "steps", "--save_steps", 3, "--include_num_input_tokens_seen", "all"]
@@ -150,7 +164,7 @@ def wrong_rows_are_refused_and_nothing_is_written(fixture, folder):
     expect("--source_lang" in result.stderr and not os.path.exists(output), "a translation without languages", result.stderr)
 
 
-SCENARIOS = [the_run_of_the_page_reaches_the_floor, flags_change_what_is_learned, a_resumed_run_gives_the_same_bits,
+SCENARIOS = [the_run_of_the_page_reaches_the_floor, flags_change_what_is_learned, batches_of_ranks_that_generate_count_by_their_own_means, a_resumed_run_gives_the_same_bits,
              sortish_batches_are_learned_and_resume_in_mid_epoch, ranks_compute_what_one_does, wrong_rows_are_refused_and_nothing_is_written]
 
 

@@ -201,8 +201,10 @@ bool Evaluator::labelled(const models::Batch& columns) const {
   });
 }
 
+// The Seq2SeqTrainer takes a model's own mean where it generates.
 bool Evaluator::judges_batches_alone() const {
-  return tasks::row_of(plan_.data.task).judges_batches_alone ||
+  const bool generates = writer_ && model_.architecture().head() == architectures::Head::kSeq2SeqLm;
+  return generates || tasks::row_of(plan_.data.task).judges_batches_alone ||
          plan::ReleaseHabits{plan_.release}.evaluates_batch_means();
 }
 

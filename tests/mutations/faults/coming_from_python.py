@@ -47,7 +47,7 @@ fault("a model gets token types that its tokenizer does not give",
       tests=["tasks: a tokenizer that names its inputs says whether a model gets token types"], says=r"has_types\(\)")
 
 fault("an evaluation of instructions divides as the Trainer's",
-      "lib/hftrain/trainer/evaluator.cpp", "return tasks::row_of(plan_.data.task).judges_batches_alone ||", "return (tasks::row_of(plan_.data.task).judges_batches_alone && plan_.batch.per_device_eval == 0) ||",
+      "lib/hftrain/trainer/evaluator.cpp", "return generates || tasks::row_of(plan_.data.task).judges_batches_alone ||", "return generates || (tasks::row_of(plan_.data.task).judges_batches_alone && plan_.batch.per_device_eval == 0) ||",
       tests=["parity: instructions, single and packed: losses are the Trainer's on TRL's masks"],
       says=r"evaluated-gpt2: eval_loss")
 
