@@ -39,18 +39,19 @@ constexpr double kLater = 0.1;
 const char* const kStraight = "straight";
 const char* const kKilled = "killed";
 
-// Named by the variable that the standard library takes it from.
+// The folder that the standard library takes, and which variable names it.
 fs::path temporary_folder(const Environment& environment) {
-  std::error_code failed;
-  fs::path place = fs::temp_directory_path(failed);
-  if (!failed) return place;
   std::string name = "TMPDIR";
+  fs::path place = "/tmp";
   for (const char* other : {"TEMPDIR", "TEMP", "TMP", "TMPDIR"}) {
-    if (environment.get(other)) name = other;
+    const std::string named = environment.get_or(other, "");  // one that is empty names none
+    if (!named.empty()) place = named, name = other;
   }
+  std::error_code failed;
+  if (fs::is_directory(place, failed)) return place;
   throw Error(ExitCode::kEnvironment, "there is no place for temporary files")
       .where("environment " + name)
-      .why(environment.get(name).value_or("/tmp") + ": " + failed.message())
+      .why(place.string() + ": " + (failed ? failed.message() : "is no folder"))
       .hint("set TMPDIR to a folder that is there");
 }
 

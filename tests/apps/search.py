@@ -289,6 +289,9 @@ def mistakes_of_file_and_flags_are_told_at_once(fixture, folder):
     on_one_core = ["taskset", "-c", min(os.sched_getaffinity(0))]
     said = run(fixture, [*on_one_core, *words(fixture, output, text % ("grid", 3))]).stderr
     expect("at a time" not in said, "there is one trial", said)
+    refused = os.path.join(folder, "refused")
+    said = run(fixture, words(fixture, refused, text % ("grid", 1), "--nnodes", 2, "--node_rank", 0, "--master_addr", "127.0.0.1"), code=2).stderr
+    expect("a search is started once" in said and "one of 2" in said and not os.path.exists(refused), "a search of several programs", said)
     two = os.path.join(folder, "two")
     said = run(fixture, [*on_one_core, *words(fixture, two, text.replace("[1]", "[1, 2]") % ("grid", 3))]).stderr
     expect("warning: 2 trials at a time on 1 core" in said and "try: parallel: 1 in" in said, "too many at a time are told", said)

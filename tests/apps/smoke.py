@@ -90,6 +90,9 @@ def scenario_a_configuration_that_cannot_run_fails_with_its_code(fixture):
     result = smoke(fixture, "--train_file", os.path.join(fixture.folder, "none.txt"))
     if result.returncode != 4 or "none.txt" not in result.stderr:
         raise SystemExit(f"missing data ended with {result.returncode}:\n{result.stdout}{result.stderr}")
+    result = subprocess.run([HFTRAIN, "--smoke", "--fp16", "--use_cpu"], env={**fixture.environment, "TMPDIR": ""}, text=True, capture_output=True)
+    if result.returncode != 2:
+        raise SystemExit(f"an empty TMPDIR ended with {result.returncode}:\n{result.stdout}{result.stderr}")
     nowhere = os.path.join(fixture.folder, "nowhere")
     result = subprocess.run([HFTRAIN, "--smoke"], env={**fixture.environment, "TMPDIR": nowhere}, text=True, capture_output=True)
     if result.returncode != 3 or "environment TMPDIR" not in result.stderr or nowhere not in result.stderr:

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <fstream>
 #include <future>
 #include <sstream>
 #include <thread>
@@ -306,6 +307,17 @@ TEST_CASE("shared memory that the system refuses is told with its rank and its s
                   "there is not enough shared memory\n  where: rank 3, its segment of 1.0 MiB");
   }
   std::signal(SIGXFSZ, before);
+  {
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const Limited memory(RLIMIT_AS, pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + 16 * kBytes);
+    try {
+      ShmSegment::create("rank 3", 64 * kBytes);
+      FAIL("nothing was thrown");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kHostMemory);
+    }
+  }
   CHECK_NOTHROW(ShmSegment::create("rank 3", kBytes));
 }
 

@@ -16,6 +16,7 @@
 #include "hftrain/base/text.h"
 #include "hftrain/search/study.h"
 #include "hftrain/storage/run_directory.h"
+#include "launcher/environments/find_membership.h"
 #include "launcher/front/inputs.h"
 #include "launcher/front/run_console.h"
 #include "launcher/front/search_folder.h"
@@ -88,6 +89,18 @@ void tell_crowd(const CommandContext& context, const front::Inputs& inputs, cons
               << "\n  try: parallel: " << std::min(room, at_a_time) << " in " << request.file << std::endl;
 }
 
+// Its trials would wait for each other's machines, or for the folder that another process of the same job holds.
+void refuse_several(const CommandContext& context, const front::Inputs& inputs) {
+  if (inputs.parsed.origins.is_given("hostfile")) return;  // each trial starts its machines itself
+  const launcher::Membership membership = launcher::find_membership(
+      inputs.parsed.arguments.launch, context.environment, 0, inputs.parsed.origins);
+  if (membership.agents < 2) return;
+  throw Error(ExitCode::kUsage, "a search is started once, not by each of several programs")
+      .where(membership.started_by)
+      .why("it says that this is one of " + std::to_string(membership.agents))
+      .hint("start it by itself; its trials run on several machines with --hostfile");
+}
+
 // The GPUs to share out, as CUDA_VISIBLE_DEVICES names them.
 std::vector<std::string> gpus_of(const front::Inputs& inputs) {
   std::vector<std::string> gpus;
@@ -128,6 +141,7 @@ ExitCode run_search(const CommandContext& context) {
   search::Specification specification = read_search(request);
   arguments::ParseOutcome parsed = check_search(context, request, specification);
   const front::Inputs inputs = front::gather_machine(std::move(parsed), context.environment);
+  refuse_several(context, inputs);
   tell_crowd(context, inputs, request, specification);
   const bool json = inputs.parsed.actions.json;
   if (json) request.flags.emplace_back("--json=false");  // the search's own; of a trial it would be refused

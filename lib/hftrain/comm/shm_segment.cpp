@@ -19,6 +19,11 @@ namespace hftrain::comm {
 namespace {
 
 Error refused(const std::string& what, const std::string& where, int error) {
+  if (error == ENOMEM)
+    return Error(ExitCode::kHostMemory, what)
+        .where(where)
+        .why(std::strerror(error))
+        .hint("fewer ranks on this machine, or a higher limit on their memory (ulimit -v, the job's)");
   return Error(ExitCode::kEnvironment, what)
       .where(where)
       .why(std::strerror(error))
