@@ -21,7 +21,7 @@ fault("a further node keeps a checkpoint that node 0 passes over, for its run to
       tests=["runs: machines: the run goes on in both folders"], says=r"both move it aside")
 
 fault("the plan goes on with an optimizer that would lose its momentum",
-      "lib/hftrain/plan/resume_notes.cpp", "  if (!has_other_optimizer(input, plan)) return check_kept_states(input, plan, problems);\n", "  if (!has_other_optimizer(input, plan)) return;\n",
+      "lib/hftrain/plan/resume_notes.cpp", "  if (!has_other_optimizer(input, plan)) return check_kept_states(input, plan, problems);\n", "  if (!has_other_optimizer(input, plan)) return problems.empty() ? void() : check_kept_states(input, plan, problems);\n",
       tests=["plan: a run whose options keep other things of a gradient than its checkpoint has is refused"], says=r"keeps more")
 
 fault("the plan knows nothing of what a centered RMSprop keeps",
@@ -69,7 +69,7 @@ fault("a GPU that the driver does not open is not told",
       tests=["machine: a GPU that the driver does not open is told, and leaves the others to runs"], says=r"notes")
 
 fault("rows that are padded to one length are sorted by their tokens",
-      "lib/hftrain/data/length_column.cpp", "length = padded > 0 ? padded : ids->length(sample);", "length = ids->length(sample);",
+      "lib/hftrain/data/length_column.cpp", "length = padded > 0 ? padded : ids->length(sample);", "length = padded < 0 ? padded : ids->length(sample);",
       tests=["data: rows that are padded to one length are of that length, but where a column counts them"], says=r"LengthList")
 
 fault("evaluations of an older release count the labels that are predicted alone",

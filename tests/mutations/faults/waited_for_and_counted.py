@@ -34,3 +34,35 @@ fault("a rehearsal makes conversations for a model that cannot chat",
 fault("a member of what is no object is asked for",
       "lib/hftrain/base/json_member.cpp", "  return object.is_object() ? object.value(name, Json()) : Json();\n", "  return object.value(name, Json());\n",
       tests=["base: a member of what is no object is none, and so is one that is not there"], says=r"unexpected exception|type_error")
+
+fault("half types' logits of a device are rounded before their softmax",
+      "lib/hftrain/nn/head_loss.cpp", "    const bool wide = !own_kernel_ && !hidden.is_cpu()", "    const bool wide = !own_kernel_ && hidden.is_cpu()",
+      tests=["nn: A device adds the products of further chunks where their sum is"], says=r"logits")
+
+fault("a target without a chance has an endless loss",
+      "lib/hftrain/nn/row_loss.cpp", "  at::Tensor losses = (of_row - of_target).squeeze(1)", "  at::Tensor losses = probabilities.gather(1, targets.clamp_min(0).unsqueeze(1)).log().neg().squeeze(1)",
+      tests=["nn: A target without a chance has the loss that its logit gives, and the gradient of all"], says=r"1000|inf")
+
+fault("columns behind a vocabulary have a share of the probabilities",
+      "lib/hftrain/nn/row_loss.cpp", "  if (behind > 0) logits.narrow", "  if (behind > 99999) logits.narrow",
+      tests=["nn: A target without a chance has the loss that its logit gives, and the gradient of all"], says=r"allclose")
+
+fault("the gradient of a head's float32 matrix is rounded to its rows' type",
+      "lib/hftrain/nn/head_loss.cpp", " || head.stored == at::kFloat || chunks > 1;", " || chunks > 1;",
+      tests=["nn: On a device the gradient of a float32 matrix under bfloat16 rows is made in float32, of one chunk too"], says=r"first")
+
+fault("labels of other ranks weigh beside generated texts",
+      "lib/hftrain/trainer/evaluator.cpp", "  return generates || tasks::row_of", "  return (generates && false) || tasks::row_of",
+      tests=["runs: summaries and translations: batches of ranks that generate count by their own means"], says=r"not beside texts")
+
+fault("a search is begun by each of several programs",
+      "apps/hftrain/commands/search.cpp", "  if (membership.agents < 2) return;\n", "  if (membership.agents < 99) return;\n",
+      tests=["runs: search: mistakes of file and flags are told at once"], says=r"several programs|ends with")
+
+fault("a summary is searched with the beams of the model's folder",
+      "lib/hftrain/plan/resolve_generation.cpp", "asked.run.task == \"summarization\" ?", "asked.run.task == \"summary\" ?",
+      tests=["plan: summaries are written greedily where no flag asks for beams, other texts as the model's folder says"], says=r"summarization")
+
+fault("shared memory that the system has no room for is the environment's",
+      "lib/hftrain/comm/shm_segment.cpp", "  if (error == ENOMEM)\n", "  if (error == EDOM)\n",
+      tests=["comm: shared memory that the system refuses is told with its rank and its size"], says=r"kHostMemory")
