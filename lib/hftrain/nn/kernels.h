@@ -5,9 +5,9 @@ namespace hftrain::nn {
 
 // kFused: one pass over memory with a hand-written backward, where one exists for the device and the dtype
 // (kernel_table() in ops.h); else, and always with kReference, the composition of ATen operators. kComposed: what is
-// fused by composition alone (the last matrix with its loss, products that share an input), no kernel of ours, and a call of attention
-// for each document of a packed row. A device's RMS
-// norm is LibTorch's kernel where it is none of ours, but with kReference.
+// fused by composition alone (the last matrix with its loss, products that share an input, a device's rotary positions), no kernel of
+// ours, and a call of attention for each document of a packed row. A device's RMS norm is LibTorch's kernel where it is none of ours,
+// but with kReference.
 // All forms are held to one test.
 enum class Kernels { kFused, kReference, kComposed };
 

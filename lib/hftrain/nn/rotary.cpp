@@ -4,6 +4,8 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cos.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mul.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/sin.h>
@@ -97,6 +99,36 @@ struct Rotate : Function<Rotate> {
   }
 };
 
+// As turned(), contiguous, by tables in float32: a device's kernels promote as they read, where a CPU makes copies first. `sign` -1
+// turns back.
+at::Tensor turned_on_device(const at::Tensor& x, const at::Tensor& cosines, const at::Tensor& sines,
+                            double sign) {
+  const int64_t half = x.size(3) / 2;
+  const at::Tensor cos = cosines.unsqueeze(-2), sin = sines.unsqueeze(-2);
+  at::Tensor out = at::empty(x.sizes(), x.options());
+  const at::Tensor read = x.unflatten(3, {2, half}), written = out.view(read.sizes());
+  at::Tensor both = written, first = written.select(3, 0), second = written.select(3, 1);
+  at::mul_out(both, read, cos.unsqueeze(-2));
+  first.addcmul_(read.select(3, 1), sin, -sign);
+  second.addcmul_(read.select(3, 0), sin, sign);
+  return out;
+}
+
+// Rotate by ATen's kernels.
+struct RotateComposed : Function<RotateComposed> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& cos,
+                            const at::Tensor& sin) {
+    ctx->saved_data["cos"] = cos;
+    ctx->saved_data["sin"] = sin;
+    return turned_on_device(x, cos, sin, 1);
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const at::Tensor cos = ctx->saved_data["cos"].toTensor(), sin = ctx->saved_data["sin"].toTensor();
+    return {turned_on_device(grads[0], cos, sin, -1), at::Tensor(), at::Tensor()};
+  }
+};
+
 }  // namespace
 
 RotaryTables make_rotary_tables(const RotarySetting& setting, int64_t head_dim, int64_t length,
@@ -112,7 +144,14 @@ at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, Kernels kerne
   if (kernels == Kernels::kFused && ops::has_kernel(ops::Operator::kRotate, x)) {
     return Rotate::apply(x.contiguous(), tables.cos, tables.sin);
   }
-  return turned(x, tables.cos.narrow(0, 0, x.size(1)), tables.sin.narrow(0, 0, x.size(1)));
+  if (kernels != Kernels::kReference && !x.is_cpu()) return rotate_on_device(x, tables);
+  const RotaryTables here = tables.part(0, x.size(1));
+  return turned(x, here.cos, here.sin);
+}
+
+at::Tensor rotate_on_device(const at::Tensor& x, const RotaryTables& tables) {
+  const RotaryTables here = tables.part(0, x.size(1));
+  return RotateComposed::apply(x, here.cos, here.sin);
 }
 
 RotaryTables tables_at(const RotaryTables& tables, const at::Tensor& positions) {

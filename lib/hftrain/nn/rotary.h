@@ -32,8 +32,13 @@ RotaryTables make_rotary_tables(const RotarySetting& setting, int64_t head_dim, 
                                 at::Device device);
 
 // x [B, T, H, d], positions 0 … T − 1 (T <= tables.length()):
-// (x₁·cos − x₂·sin, x₂·cos + x₁·sin) with x₁ and x₂ the halves of d; cos and sin are cast to x's dtype.
+// (x₁·cos − x₂·sin, x₂·cos + x₁·sin) with x₁ and x₂ the halves of d. The reference casts cos and sin to x's dtype; kernels read
+// them in float32.
 at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, Kernels kernels);
+
+// What rotate() is on a device without a kernel of ours: its gradient is turned back, by as many passes over memory (five). A CPU
+// computes the same by more of them.
+at::Tensor rotate_on_device(const at::Tensor& x, const RotaryTables& tables);
 
 // The rows of `tables` at `positions` [B, T], int64: [B·T, d/2].
 RotaryTables tables_at(const RotaryTables& tables, const at::Tensor& positions);
