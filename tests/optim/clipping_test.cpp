@@ -90,9 +90,10 @@ TEST_CASE("AdamW leaves parameters and state as they are where it is told by a t
 }
 
 TEST_CASE("AdamW clips in its own pass as if the gradients had been multiplied before, to the bit") {
-  const at::Tensor values = at::randn({3, 1001}, at::detail::createCPUGenerator(7));
+  const at::ScalarType dtype = GENERATE(at::kFloat, at::kBFloat16, at::kDouble);
+  const at::Tensor values = at::randn({3, 1001}, at::detail::createCPUGenerator(7)).to(dtype);
   const auto trained = [&](bool in_its_pass) {
-    const at::Tensor parameter = at::ones({3, 1001}).requires_grad_(true);
+    const at::Tensor parameter = at::ones({3, 1001}, dtype).requires_grad_(true);
     const auto optimizer = make_optimizer("adamw_torch_fused", {{{parameter}, 0.1}}, {});
     for (int step = 1; step <= 3; ++step) {
       parameter.mutable_grad() = values * step;

@@ -171,6 +171,67 @@ TEST_CASE("No optimizer reads what its device has still to compute") {
   }
 }
 
+TEST_CASE(
+    "Adam and AdamW clip on a device within their own pass, one rounding farther from float64 at most") {
+  const Kind kind = GENERATE(from_range(std::vector<Kind>{{"adam", {}}, {"adamw_torch_fused", {}}}));
+  const auto trained = [&](bool as_on_device, at::ScalarType dtype, at::ScalarType computed, float factor) {
+    at::manual_seed(3);
+    const at::Tensor first = at::randn({31, 67}).to(dtype).to(computed).requires_grad_(true);
+    const auto optimizer = make_optimizer(kind.name, {{{first}, 0.1}}, {.as_on_device = as_on_device});
+    for (int update = 0; update < 5; ++update) {
+      first.mutable_grad() = (at::randn(first.sizes()) / factor).to(dtype).to(computed);
+      optimizer->step({1e-2, std::nullopt, at::full({}, factor)});
+    }
+    return std::vector<at::Tensor>{first.detach().to(at::kDouble),
+                                   optimizer->state(0, "exp_avg").to(at::kDouble),
+                                   optimizer->state(0, "exp_avg_sq").to(at::kDouble)};
+  };
+  const float factor = GENERATE(0.37F, 1.0F, 1.0F / 65536, 1e-12F);
+  const at::ScalarType dtype = GENERATE(at::kFloat, at::kBFloat16);
+  // On the host Adam rounds each operation, where LibTorch's kernel rounds the sum of all.
+  if (dtype == at::kBFloat16 && std::string(kind.name) == "adam") return;
+  INFO(kind.name << " of " << c10::toString(dtype) << ", times " << factor);
+  const auto exact = trained(false, dtype, at::kDouble, factor), now = trained(true, dtype, dtype, factor),
+             before = trained(false, dtype, dtype, factor);
+  for (size_t i = 0; i < exact.size(); ++i) {
+    const auto error = [&](const std::vector<at::Tensor>& of) {
+      return (of[i] - exact[i]).square().mean().sqrt().item<double>();
+    };
+    INFO("tensor " << i << ": " << error(now) << ", before " << error(before));
+    CHECK(error(now) <= 1.5 * error(before));  // one rounding more, of the divisor
+  }
+}
+
+TEST_CASE("Gradients of Adam and AdamW on a device go through no pass before the update") {
+  for (const char* name : {"adam", "adamw_torch_fused"}) {
+    INFO(name);
+    const auto optimizer = on_meta({name, {}}, 3);
+    const testing::CalledOperators called;
+    optimizer->step(unknown_pace());
+    CHECK(testing::CalledOperators::count("aten::_foreach_mul_") == 0);
+    CHECK(testing::CalledOperators::count("aten::reciprocal") == 1);
+    optimizer->step(Pace(1e-2));  // nothing is clipped
+    CHECK(testing::CalledOperators::count("aten::reciprocal") == 1);
+  }
+}
+
+TEST_CASE("A factor of 0 or without a value changes nothing on a device that skips") {
+  for (const char* name : {"adam", "adamw_torch_fused"}) {
+    for (const float factor : {0.0F, INFINITY, std::numeric_limits<float>::quiet_NaN()}) {
+      INFO(name << ", " << factor);
+      const Kind kind{name, {}};
+      Trained trained(kind, true);
+      trained.step(0, 0.0F);
+      const std::vector<at::Tensor> before = trained.everything();
+      for (at::Tensor& each : trained.parameters) each.mutable_grad().fill_(INFINITY);
+      Pace pace(1e-2, std::nullopt, at::full({}, factor));
+      pace.skip = at::full({}, 1.0F);
+      trained.optimizer->step(pace);
+      CHECK(farthest(trained.everything(), before) == 0);
+    }
+  }
+}
+
 TEST_CASE("A device updates together what has been updated equally often") {
   for (const Kind& kind : kinds()) {
     INFO(words(kind));

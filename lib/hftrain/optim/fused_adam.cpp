@@ -52,12 +52,23 @@ void FusedAdam::fuse_alike(const std::vector<Item*>& items, double rate, double 
   std::optional<at::Tensor> skips;
   if (skip().defined()) skips = skip().to(parameters.front().device());
   at::_foreach_add_(steps, 1);
-  if (gradient_factor().defined()) multiply_gradients(gradients, gradient_factor());
+  const std::optional<at::Tensor> divisor = divisor_of(gradients, parameters.front());
   const auto kernel = decay_ == Decay::kCoupled ? static_cast<Kernel>(at::_fused_adam_)
                                                 : static_cast<Kernel>(at::_fused_adamw_);
   kernel(parameters, gradients, first, second, {}, steps, rate, beta1_, beta2_, weight_decay, epsilon_,
-         /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{}, skips);
+         /*amsgrad=*/false, /*maximize=*/false, divisor, skips);
   if (skips) at::_foreach_sub_(steps, std::vector<at::Tensor>(steps.size(), *skips));
+}
+
+// A pass over a device's gradients is saved for one rounding more, of the divisor. Of a factor that is 0 the divisor is no number; the
+// norm was none then, and the update is skipped.
+std::optional<at::Tensor> FusedAdam::divisor_of(const std::vector<at::Tensor>& gradients,
+                                                const at::Tensor& parameter) const {
+  const at::Tensor& factor = gradient_factor();
+  if (!factor.defined()) return std::nullopt;
+  if (on_device(parameter)) return factor.to(parameter.device(), at::kFloat).reciprocal();
+  multiply_gradients(gradients, factor);
+  return std::nullopt;
 }
 
 }  // namespace hftrain::optim

@@ -1,6 +1,7 @@
 // What Adam and AdamW share: both moments, and LibTorch's kernels, which clip, count and skip without the host.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "hftrain/optim/optimizer_options.h"
@@ -27,6 +28,9 @@ class FusedAdam : public StatefulOptimizer {
 
  private:
   void fuse_alike(const std::vector<Item*>& items, double rate, double weight_decay) const;
+  // What the kernel is to divide `gradients` by, of parameters like this one; a CPU's are multiplied here instead, and none is needed.
+  std::optional<at::Tensor> divisor_of(const std::vector<at::Tensor>& gradients,
+                                       const at::Tensor& parameter) const;
 
   Decay decay_;
 };
