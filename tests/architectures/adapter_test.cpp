@@ -84,6 +84,21 @@ TEST_CASE("Names of an adapter's file that the model does not have are passed ov
   CHECK_REFUSED(saved_whole(classes, asked, "t5"), "is called 'score'");
 }
 
+TEST_CASE(
+    "A target of an adapter's file within a module that is saved whole is passed over, as peft adapts "
+    "nothing there") {
+  const ParameterTable roberta = table_of(
+      R"({"model_type": "roberta", "vocab_size": 64, "hidden_size": 8, "num_attention_heads": 2,
+          "num_hidden_layers": 1, "intermediate_size": 8})",
+      Head::kSequenceClassification);
+  AdapterSpec spec = of_file({"query", "dense", "out_proj"}, {"classifier", "score"});
+  const std::vector<std::string> beside = adapted_modules(roberta, spec, "roberta");
+  CHECK(beside.size() == 4);
+  for (const std::string& module : beside) CHECK(module.starts_with("roberta.encoder.layer.0."));
+  spec.saved_modules = {"score"};
+  CHECK_REFUSED(adapted_modules(roberta, spec, "roberta"), "module 'out_proj' can have no adapter");
+}
+
 TEST_CASE("A tied matrix that is saved whole is one under both of its names, and both are told to peft") {
   AdapterSpec asked{.targets = {"c_attn"}, .saved_modules = {"wte"}};
   CHECK(second_modules_of_saved(gpt2(), asked) == std::vector<std::string>{"lm_head"});

@@ -66,3 +66,8 @@ fault("a summary is searched with the beams of the model's folder",
 fault("shared memory that the system has no room for is the environment's",
       "lib/hftrain/comm/shm_segment.cpp", "  if (error == ENOMEM)\n", "  if (error == EDOM)\n",
       tests=["comm: shared memory that the system refuses is told with its rank and its size"], says=r"kHostMemory")
+
+fault("an output within a module that is saved whole keeps peft's adapter from being opened",
+      "lib/hftrain/architectures/adapter.cpp", "    if (!spec.origin.empty() && is_saved(spec, parameter) && !parameter.embedding) continue;\n", "",
+      tests=["architectures: A target of an adapter's file within a module that is saved whole is passed over, as peft adapts nothing there"],
+      says=r"can have no adapter")
