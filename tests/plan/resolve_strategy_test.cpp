@@ -147,11 +147,16 @@ TEST_CASE("GPUs gather the next unit ahead unless told not to") {
   const Words no_prefetch{"--fsdp", "full_shard", "--fsdp_config", R"({"forward_prefetch": false})"};
   CHECK(ahead(Case({"--fsdp", "full_shard"}, machine(2))));
   CHECK_FALSE(ahead(Case(no_prefetch, machine(2))));
-  CHECK_FALSE(ahead(Case({"--fsdp", "shard_grad_op"}, machine(2))));
+  CHECK(ahead(Case({"--fsdp", "shard_grad_op"}, machine(2))));
+  CHECK(ahead(Case({"--sharded_ddp", "simple"}, machine(2))));
+  CHECK_FALSE(ahead(Case({"--fsdp", "no_shard"}, machine(2))));
+  CHECK_FALSE(ahead(
+      Case({"--fsdp", "shard_grad_op", "--fsdp_config", R"({"limit_all_gathers": false})"}, machine(2))));
   CHECK(ahead(Case({"--fsdp", "shard_grad_op offload"}, machine(2))));
   CHECK_FALSE(ahead(Case(
       {"--fsdp", "shard_grad_op offload", "--fsdp_config", R"({"forward_prefetch": false})"}, machine(2))));
   CHECK_FALSE(ahead(cpu_run(2, {"--fsdp", "full_shard"})));
+  CHECK_FALSE(ahead(cpu_run(2, {"--fsdp", "shard_grad_op"})));
 }
 
 TEST_CASE("offload is in the plan, and on the CPU it is said to change nothing") {

@@ -54,11 +54,12 @@ class Resolution {
     ddp();
     offload();
     plan_.backward_prefetch = asked_.backward_prefetch.value_or(plan_.backward_prefetch);
-    // A GPU gathers the next unit, or fetches it from the host, while it computes this one; ranks of a CPU would only compute later.
+    // A GPU gathers the next unit, or fetches it from the host, while it computes this one (in stages 1 and 2 behind an update, into
+    // memory that is there anyway); ranks of a CPU would only compute later.
     const bool on_gpus = ranks_.ranks.front().device == DeviceKind::kCuda;
     plan_.limit_all_gathers = asked_.limit_all_gathers.value_or(plan_.limit_all_gathers);
-    plan_.forward_prefetch = asked_.forward_prefetch.value_or((plan_.stage == 3 || offloads()) && on_gpus &&
-                                                              plan_.limit_all_gathers);
+    plan_.forward_prefetch =
+        asked_.forward_prefetch.value_or(plan_.stage > 0 && on_gpus && plan_.limit_all_gathers);
     plan_.reduce_dtype = asked_.reduce_dtype.value_or(plan_.reduce_dtype);
     plan_.state_dict = asked_.state_dict.value_or(plan_.state_dict);
     plan_.full_parameter_limit = full_parameter_limit();
@@ -68,8 +69,6 @@ class Resolution {
   }
 
  private:
-  bool offloads() const { return plan_.offload_parameters != "none" || plan_.offload_optimizer != "none"; }
-
   int64_t full_parameter_limit() const {
     const auto& deepspeed = input_.parsed.arguments.parallel.deepspeed;
     if (deepspeed && deepspeed->full_parameter_limit_by_hidden_size)

@@ -214,9 +214,8 @@ std::vector<Flag> parallel_flags() {
       {.name = "fsdp_forward_prefetch",
        .slot = unread(Type::kBool, "false"),
        .help = "Gather the next unit already during the forward pass.",
-       .note = "Where nothing is said, GPUs do with full_shard, hybrid_shard and offload; false keeps them "
-               "from it. Of "
-               "no effect in version 2.",
+       .note = "Where nothing is said, GPUs do, unless limit_all_gathers is false; false keeps them from it. "
+               "Of no effect in version 2.",
        .imported = true,
        .when_given = true},
       {.name = "fsdp_use_orig_params",
