@@ -324,12 +324,15 @@ const RankBody kBitwise("bitwise", [](const Rank& rank) {
   const UnitNet expected_net(kSeed);
   const auto reference = replicated(expected_net, *communicator);
   const History expected = train(*reference, expected_net, {.name = "ddp", .steps = 50}, *communicator);
-  for (const int stage : {1, 2, 3}) {
-    INFO("stage " << stage);
-    const Variant variant{.name = "", .stage = stage, .steps = 50};
-    const UnitNet net(kSeed);
-    const auto strategy = sharded(variant, net, *communicator);
-    check_same(train(*strategy, net, variant, *communicator), expected);
+  for (const int64_t whole : {0, 10}) {  // numbers of a parameter that is not cut
+    for (const int stage : {1, 2, 3}) {
+      INFO("stage " << stage << ", whole below " << whole);
+      const auto change = [whole](plan::StrategyPlan& plan) { plan.full_parameter_limit = whole; };
+      const Variant variant{.name = "", .stage = stage, .change = change, .steps = 50};
+      const UnitNet net(kSeed);
+      const auto strategy = sharded(variant, net, *communicator);
+      check_same(train(*strategy, net, variant, *communicator), expected);
+    }
   }
 });
 
@@ -407,6 +410,44 @@ const RankBody kReplicasOnTheirWay("replicas on their way", [](const Rank& rank)
   if (!first) send();
   unit.finish_reduction();
   CHECK(parameter.local_shard().grad().eq(1.5).all().item<bool>());  // the mean of 0, 1, 2, 3
+});
+
+// Its sequence number counts the group's operations.
+comm::Operation last_operation(const comm::Communicator& communicator) {
+  const auto backend = communicator.process_group()->getBackend(c10::DeviceType::CPU);
+  return dynamic_cast<const comm::ObservedBackend&>(*backend).last_operation();
+}
+
+// All but the third of the parameters are small.
+const RankBody kSmallOnesTogether("small ones together", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  const comm::Mesh mesh(*communicator, 2, 1);
+  std::deque<parallel::ShardedParameter> parameters;
+  std::vector<parallel::ShardedParameter*> members;
+  for (const int64_t rows : {4, 3, 1 << 17, 2}) {
+    parallel::ShardPlacement placement;
+    placement.resident = true;
+    const std::string name = std::to_string(rows);
+    members.push_back(&parameters.emplace_back(
+        parallel::NamedParameter{name, at::zeros({rows, 3}).requires_grad_(true), 0}, placement));
+  }
+  parallel::GatheredBytes gathered;
+  parallel::ShardUnit unit("block", members, false, {communicator.get(), &mesh.shard(), &mesh.replicate()},
+                           gathered);
+  for (int pass = 1; pass <= 2; ++pass) {
+    for (size_t i = 0; i < members.size(); ++i)
+      members[i]->leaf().mutable_grad() =
+          at::full(members[i]->shape(), static_cast<double>(i + 1) + 2 * rank.rank());
+    const uint64_t before = last_operation(*communicator).sequence;
+    unit.start_reduction();
+    CHECK(last_operation(*communicator).sequence == before + 2);
+    unit.finish_reduction();
+    for (size_t i = 0; i < members.size(); ++i) {
+      const at::Tensor& gradient = members[i]->local_shard().grad();
+      CHECK(gradient.sizes() == at::IntArrayRef(members[i]->shape()));
+      CHECK(gradient.eq(static_cast<double>(pass) * static_cast<double>(i + 2)).all().item<bool>());
+    }
+  }
 });
 
 const RankBody kStateBytes("state bytes", [](const Rank& rank) {
@@ -624,6 +665,10 @@ TEST_CASE("shard groups with replicas train as one group", "[process]") {
 
 TEST_CASE("what goes on between replicas is not waited for before the pass is over", "[process]") {
   require_success(testing::run_ranks("replicas on their way", 4));
+}
+
+TEST_CASE("gradients of small parameters that stay whole are reduced with one operation", "[process]") {
+  require_success(testing::run_ranks("small ones together", 2));
 }
 
 TEST_CASE("parameters below the limit stay whole", "[process]") {

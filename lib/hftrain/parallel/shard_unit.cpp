@@ -1,5 +1,6 @@
 #include "hftrain/parallel/shard_unit.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -7,6 +8,31 @@
 #include "hftrain/parallel/nvme_shard.h"
 
 namespace hftrain::parallel {
+namespace {
+
+// Of a gradient that takes no longer on its way than an operation takes to begin: 1 MiB of float32.
+constexpr int64_t kSmallGradient = int64_t{1} << 18;
+
+// What is reduced: the small ones of the whole gradients one after the other in one tensor, of which they become parts, and the
+// others, each as it is. A larger one is not worth the memory of a copy.
+std::vector<at::Tensor> small_ones_joined(std::vector<at::Tensor>& gradients) {
+  std::vector<at::Tensor> small, reduced;
+  for (const at::Tensor& gradient : gradients)
+    (gradient.numel() <= kSmallGradient ? small : reduced).push_back(gradient);
+  if (small.size() < 2) return gradients;
+  const at::Tensor together = at::cat(small);
+  reduced.push_back(together);
+  int64_t offset = 0;
+  for (at::Tensor& gradient : gradients) {
+    const int64_t numel = gradient.numel();
+    if (numel > kSmallGradient) continue;
+    gradient = together.narrow(0, offset, numel);
+    offset += numel;
+  }
+  return reduced;
+}
+
+}  // namespace
 
 // Gradients on their way. Inputs and outputs stay untouched until the operations are over.
 struct ShardUnit::Reduction {
@@ -14,7 +40,7 @@ struct ShardUnit::Reduction {
   std::vector<at::Tensor> inputs;                 // of the sharded ones, whole
   std::vector<at::Tensor> outputs;                // views of `parts`
   at::Tensor parts;                               // this rank's parts, one after the other
-  std::vector<at::Tensor> copies;                 // gradients of the whole ones
+  std::vector<at::Tensor> copies;                 // gradients of the whole ones, flat
   std::vector<comm::PendingOperation> operations;
   bool averages = false;  // between the groups; `operations` are those then
 };
@@ -113,7 +139,7 @@ void ShardUnit::start_reduction() {
                                                                         comm::Reduction::kAverage));
   }
   if (groups_.world->world_size() > 1) {
-    for (const at::Tensor& gradient : reduction->copies) {
+    for (const at::Tensor& gradient : small_ones_joined(reduction->copies)) {
       reduction->operations.push_back(groups_.world->all_reduce_async(gradient, comm::Reduction::kAverage));
     }
   }

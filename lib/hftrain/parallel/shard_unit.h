@@ -1,4 +1,5 @@
-// The parameters of one unit of the plan: gathered, reduced and freed together, each with one operation.
+// The parameters of one unit of the plan: gathered, reduced and freed together, each with one operation; gradients of parameters in one
+// part, which all ranks of the world reduce, with one more, but for large ones, which have one each.
 #pragma once
 
 #include <memory>
