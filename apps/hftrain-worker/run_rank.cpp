@@ -116,6 +116,7 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
       return cuda->make_nccl_backend(request.store, request.rank, request.world_size, request.device,
                                      request.timeout);
     };
+    group.stand_in = context.cuda->without_outputs;
   }
   if (mpi != nullptr) {
     backends["mpi"] = [mpi](const comm::BackendRequest& request) { return mpi->connect(request); };

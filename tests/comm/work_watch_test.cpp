@@ -83,10 +83,16 @@ const RankBody kSpinning("the host runs ahead of a rank that hangs", [](const Ra
   GroupOptions options = options_of(rank, &page);
   std::promise<std::string> found;
   options.lost = [&found](const Error& error) { found.set_value(error.what()); };
+  int stood_in = 0;
+  options.stand_in = [&stood_in](const c10::intrusive_ptr<c10d::Work>& work) {
+    ++stood_in;
+    return work;
+  };
   const auto communicator = make_communicator(options, {{"early", make_early_backend}});
   const at::Tensor tensor = at::zeros({16}, at::kFloat);
   communicator->all_reduce(tensor, Reduction::kSum);
   CHECK(communicator->sum(1) == 3);  // over the host's own group: the early one would not have waited
+  CHECK(stood_in == 1);
   if (rank.rank() == 1) return rank.hang();
   communicator->all_reduce(tensor, Reduction::kSum);
   communicator->all_reduce(tensor, Reduction::kSum);  // issued, and never reached
@@ -297,6 +303,39 @@ class LeavingBackend final : public c10d::Backend {
   Leaving& leaving_;
 };
 
+// Lives as long as somebody keeps it, as the tensors of an operation then do.
+class HoldingWork final : public c10d::Work {
+ public:
+  explicit HoldingWork(std::atomic<int>& alive) : alive_(alive) { ++alive_; }
+  ~HoldingWork() override { --alive_; }
+  HoldingWork(const HoldingWork&) = delete;
+  HoldingWork& operator=(const HoldingWork&) = delete;
+  bool isCompleted() override { return false; }
+  bool wait(std::chrono::milliseconds) override { return true; }
+
+ private:
+  std::atomic<int>& alive_;
+};
+
+class HoldingBackend final : public c10d::Backend {
+ public:
+  HoldingBackend(const BackendRequest& request, std::atomic<int>& alive)
+      : Backend(request.rank, request.world_size), alive_(alive) {}
+  const std::string getBackendName() const override { return "holding"; }
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>&, const c10d::AllreduceOptions&) override {
+    return c10::make_intrusive<HoldingWork>(alive_);
+  }
+  c10::intrusive_ptr<c10d::Work> _reduce_scatter_base(at::Tensor&, at::Tensor&,
+                                                      const c10d::ReduceScatterOptions&) override {
+    return c10::make_intrusive<HoldingWork>(alive_);
+  }
+  void shutdown() override {}
+  void abort() override {}
+
+ private:
+  std::atomic<int>& alive_;
+};
+
 BackendRequest watched_request() {
   BackendRequest request;
   request.rank = 0;
@@ -426,6 +465,35 @@ TEST_CASE("a group is left when its last works are over, and nobody asks them me
   }
   CHECK(leaving.left);
   CHECK_FALSE(leaving.asked_behind);
+}
+
+TEST_CASE("a work that somebody stands in for goes with the wait for it, and is watched on") {
+  std::atomic<int> alive = 0;
+  const auto over = c10::make_intrusive<NeverOver>();
+  std::atomic<int> kept = 0;
+  StatusPage page = StatusPage::make();
+  BackendRequest request = watched_request();
+  request.status = &page;
+  request.stand_in = [&](const c10::intrusive_ptr<c10d::Work>& work) -> c10::intrusive_ptr<c10d::Work> {
+    CHECK(alive == 1);
+    CHECK(work);
+    ++kept;
+    return over;
+  };
+  Communicator communicator(std::move(request), [&](const BackendRequest& asked) {
+    return c10::intrusive_ptr<c10d::Backend>(c10::make_intrusive<HoldingBackend>(asked, alive));
+  });
+  const at::Tensor whole = at::zeros({16}, at::kFloat), part = at::zeros({8}, at::kFloat);
+  communicator.all_reduce(whole, Reduction::kSum);
+  CHECK(alive == 0);
+  communicator.reduce_scatter_async({part}, {whole}, Reduction::kSum).wait();
+  CHECK(alive == 0);
+  CHECK(kept == 2);
+  const auto begin = std::chrono::steady_clock::now();
+  while (page.read().waits == 0 && std::chrono::steady_clock::now() - begin < std::chrono::minutes(1))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(page.read().operation == "all-reduce");
+  over->over = true;
 }
 
 TEST_CASE("a watch that is to rest keeps the deadline of what is under way", "[alone]") {

@@ -128,6 +128,18 @@ TEST_CASE("NCCL's collectives work among one rank", "[gpu]") {
   std::vector<at::Tensor> out{result.zero_()};
   backend->allgather_into_tensor_coalesced(out, in, {})->wait();
   CHECK(apart(result, at::arange(6, there(dtype))) == 0);
+  auto held = at::ones({int64_t{1} << 20}, there(dtype));
+  std::vector<at::Tensor> reduced{held};
+  auto work = backend->allreduce(reduced, {});
+  const auto watched = testing::gpu().plugin->without_outputs(work);
+  work->wait();
+  work.reset();
+  reduced.clear();
+  CHECK(held.use_count() == 1);  // though `watched` lives
+  held.reset();
+  testing::gpu().plugin->make_runtime()->synchronise(kDevice);
+  CHECK(watched->isCompleted());
+  CHECK_FALSE(watched->exception());
   backend->barrier({})->wait();
   backend->shutdown();
 }

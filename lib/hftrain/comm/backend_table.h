@@ -13,6 +13,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/status_page.h"
+#include "hftrain/comm/work_watch.h"
 
 namespace hftrain::comm {
 
@@ -33,6 +34,9 @@ struct BackendRequest {
   // (work_watch.h), which tells `lost`, on a thread of its own, what it has found, since nobody may come to ask.
   bool watched = false;
   std::function<void(const Error&)> lost{};
+  // Of a work that holds its tensors as long as it lives: one that says the same and holds none, for the watch, which comes to know
+  // that it is over when its tensors' memory may long be wanted by others. Empty: the work itself is watched.
+  WorkWatch::StandIn stand_in{};
 };
 
 using BackendMaker = std::function<c10::intrusive_ptr<c10d::Backend>(const BackendRequest&)>;

@@ -61,7 +61,7 @@ Communicator::Communicator(BackendRequest request, BackendMaker connect, std::st
   watch_ = std::make_unique<WorkWatch>(
       device(), request_.timeout, request_.status, [this](const WatchFault& fault) { give_up(fault); },
       [this] { return another_gave_up(); });
-  backend_->watch_with(*watch_, device());
+  backend_->watch_with(*watch_, device(), request_.stand_in);
 }
 
 // A group is left politely when the work is done: under NCCL that waits for all ranks. A rank that fails must not wait

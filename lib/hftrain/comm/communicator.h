@@ -188,6 +188,7 @@ struct GroupOptions {
   // As a GPU's group is: see BackendRequest; numbers of the host go over a group of their own.
   bool watched = false;
   std::function<void(const Error&)> lost{};
+  WorkWatch::StandIn stand_in{};  // see BackendRequest
   // Whether the run is to stop: asked while the ranks find each other, which may take as long as `timeout`. Empty: never.
   std::function<bool()> stopped{};
 };

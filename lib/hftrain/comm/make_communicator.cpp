@@ -29,7 +29,8 @@ std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, con
                          .patience = options.patience,
                          .status = options.status,
                          .watched = options.watched || !options.device.is_cpu(),
-                         .lost = options.lost};
+                         .lost = options.lost,
+                         .stand_in = options.stand_in};
   // One rank alone connects to nobody.
   if (options.world_size == 1) return std::make_unique<Communicator>(request, nullptr);
   const auto maker = backends.find(options.backend);

@@ -2,7 +2,9 @@
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "hftrain/comm/waited.h"
 
@@ -36,9 +38,10 @@ Operation ObservedBackend::last_operation() const {
   return last_;
 }
 
-void ObservedBackend::watch_with(WorkWatch& watch, c10::Device device) {
+void ObservedBackend::watch_with(WorkWatch& watch, c10::Device device, WorkWatch::StandIn stand_in) {
   watch_ = &watch;
   device_ = device;
+  stand_in_ = std::move(stand_in);
 }
 
 ObservedBackend::Begun ObservedBackend::begin(const char* name, int64_t bytes, int64_t sent) {
@@ -60,11 +63,16 @@ auto ObservedBackend::observe(const char* name, int64_t bytes, int64_t sent, con
   auto works = waiting_for(start);
   if (watch_ == nullptr) return works;
   if constexpr (std::is_same_v<decltype(works), Works>) {
-    watch_->add(std::move(begun.operation), works, std::move(begun.reached));
+    watch(std::move(begun), works);
   } else {
-    watch_->add(std::move(begun.operation), {works}, std::move(begun.reached));
+    watch(std::move(begun), {works});
   }
   return works;
+}
+
+void ObservedBackend::watch(Begun begun, Works works) {
+  if (stand_in_) std::ranges::transform(works, works.begin(), stand_in_);
+  watch_->add(std::move(begun.operation), std::move(works), std::move(begun.reached));
 }
 
 ObservedBackend::Works ObservedBackend::all_gather_pairs(std::vector<at::Tensor> outputs,

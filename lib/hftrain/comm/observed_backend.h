@@ -47,8 +47,8 @@ class ObservedBackend final : public c10d::Backend {
                   StatusPage* status);
 
   // From now on operations are handed to `watch`, which tells the status page in this object's place, with the point that
-  // `device` has to reach before them. `watch` outlives the last operation.
-  void watch_with(WorkWatch& watch, c10::Device device);
+  // `device` has to reach before them. `watch` outlives the last operation. `stand_in` may be empty.
+  void watch_with(WorkWatch& watch, c10::Device device, WorkWatch::StandIn stand_in);
 
   Operation last_operation() const;
   // Many pairs as one operation: at once where the transport can, otherwise pair by pair.
@@ -91,11 +91,13 @@ class ObservedBackend final : public c10d::Backend {
   template <typename Start>
   auto observe(const char* name, int64_t bytes, int64_t sent, const Start& start);
   Begun begin(const char* name, int64_t bytes, int64_t sent);
+  void watch(Begun begun, Works works);
 
   c10::intrusive_ptr<c10d::Backend> observed_;
   std::shared_ptr<Traffic> traffic_;
   StatusPage* status_;
   WorkWatch* watch_ = nullptr;
+  WorkWatch::StandIn stand_in_;
   c10::Device device_{c10::DeviceType::CPU};
   mutable std::mutex mutex_;
   Operation last_;

@@ -43,6 +43,8 @@ struct WatchFault {
 class WorkWatch {
  public:
   using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
+  // What is watched in a work's place until it is over.
+  using StandIn = std::function<c10::intrusive_ptr<c10d::Work>(const c10::intrusive_ptr<c10d::Work>& work)>;
   using GiveUp = std::function<void(const WatchFault& fault)>;
   using AnotherGaveUp = std::function<bool()>;
 

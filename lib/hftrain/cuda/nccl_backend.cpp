@@ -16,4 +16,12 @@ c10::intrusive_ptr<c10d::Backend> make_nccl_backend(c10::intrusive_ptr<c10d::Sto
   return backend;
 }
 
+// As LibTorch's own watchdog keeps works.
+c10::intrusive_ptr<c10d::Work> without_outputs(const c10::intrusive_ptr<c10d::Work>& work) {
+  using Work = c10d::ProcessGroupNCCL::WorkNCCL;
+  const auto* whole = dynamic_cast<const Work*>(work.get());
+  if (whole == nullptr) return work;
+  return c10::make_intrusive<Work>(*whole);
+}
+
 }  // namespace hftrain::cuda

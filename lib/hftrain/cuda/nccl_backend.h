@@ -9,6 +9,7 @@
 namespace c10d {
 class Backend;
 class Store;
+class Work;
 }  // namespace c10d
 
 namespace hftrain::cuda {
@@ -18,5 +19,9 @@ namespace hftrain::cuda {
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(c10::intrusive_ptr<c10d::Store> store, int rank,
                                                     int world_size, c10::Device device,
                                                     std::chrono::milliseconds timeout);
+
+// The same work of NCCL for whoever asks whether it is over: it knows the events and the communicator, and holds no tensor. A work holds
+// its outputs as long as it lives.
+c10::intrusive_ptr<c10d::Work> without_outputs(const c10::intrusive_ptr<c10d::Work>& work);
 
 }  // namespace hftrain::cuda

@@ -13,6 +13,7 @@ extern "C" __attribute__((visibility("default"))) const hftrain::runtime::CudaPl
       .unusable_because = hftrain::cuda::unusable_because,
       .make_runtime = hftrain::cuda::make_cuda_runtime,
       .make_nccl_backend = hftrain::cuda::make_nccl_backend,
+      .without_outputs = hftrain::cuda::without_outputs,
   };
   return kPlugin;
 }

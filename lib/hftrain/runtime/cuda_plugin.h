@@ -13,6 +13,7 @@
 namespace c10d {
 class Backend;
 class Store;
+class Work;
 }  // namespace c10d
 
 namespace hftrain::runtime {
@@ -27,6 +28,7 @@ struct CudaPlugin {
   c10::intrusive_ptr<c10d::Backend> (*make_nccl_backend)(c10::intrusive_ptr<c10d::Store> store, int rank,
                                                          int world_size, c10::Device device,
                                                          std::chrono::milliseconds timeout);
+  c10::intrusive_ptr<c10d::Work> (*without_outputs)(const c10::intrusive_ptr<c10d::Work>& work);
 };
 using CudaPluginFunction = const CudaPlugin& (*)();
 inline constexpr const char* kCudaPluginSymbol = "hftrain_cuda_plugin";

@@ -13,3 +13,15 @@ fault("each small gradient that stays whole is an all-reduce of its own", UNIT,
 fault("small gradients come back to the parameters as others' parts", UNIT,
       "    offset += numel;\n  }\n  return reduced;", "    offset += numel - numel;\n  }\n  return reduced;",
       tests=[TOGETHER], says=r"gradient\.eq")
+
+fault("the watch holds the tensors of an operation until it sees that it is over", "lib/hftrain/comm/observed_backend.cpp",
+      "if (stand_in_) std::ranges::transform", "if (stand_in_ && works.empty()) std::ranges::transform",
+      tests=["comm: a work that somebody stands in for goes with the wait for it, and is watched on"], says=r"alive == 0")
+
+fault("the request of a group forgets what the watch keeps of a work", "lib/hftrain/comm/communicator.cpp",
+      "watch_with(*watch_, device(), request_.stand_in)", "watch_with(*watch_, device(), {})",
+      tests=["comm: a work that somebody stands in for goes with the wait for it, and is watched on"], says=r"alive == 0")
+
+fault("the world's group forgets what the watch keeps of a work", "lib/hftrain/comm/make_communicator.cpp",
+      ".stand_in = options.stand_in}", ".stand_in = {}}",
+      tests=["comm: a rank that hangs is named though no host waits for it"], says=r"stood_in == 1")
