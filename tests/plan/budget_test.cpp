@@ -53,6 +53,27 @@ TEST_CASE("what a rank takes of host memory beside its tensors is expected, too"
   CHECK(contains(gpus.notes(), "the ranks of a machine are expected to need"));
 }
 
+TEST_CASE(
+    "what a rank takes of a GPU beside its tensors is expected, too, and is not part of the plan's total") {
+  const auto beside = [](int ranks, const std::vector<std::string>& flags) {
+    Case run(flags, machine(ranks));
+    const RunPlan plan = run.plan();
+    const int64_t program = expected_memory(plan).rank - plan.memory_per_rank.total;
+    run.topology.visible.devices.front().device.free_bytes = expected_memory(plan).rank;
+    CHECK_FALSE(contains(run.notes(), "expected to need"));
+    --run.topology.visible.devices.front().device.free_bytes;
+    CHECK(contains(run.notes(), "a rank is expected to need"));
+    return program;
+  };
+  CHECK(beside(1, {}) == kDeviceProgramBytes);
+  CHECK(beside(4, {}) == kDeviceProgramBytes + kDeviceGroupBytes);
+  CHECK(beside(4, {"--fsdp", "full_shard"}) == kDeviceProgramBytes + kDeviceGroupBytes);
+  const std::vector<std::string> hybrid{"--fsdp", "hybrid_shard", "--parallelism_config",
+                                        R"({"dp_replicate_size": 2})"};
+  CHECK(beside(4, hybrid) == kDeviceProgramBytes + 3 * kDeviceGroupBytes);
+  CHECK(expected_memory(Case().plan()).rank == kWorkingProgramBytes + Case().plan().memory_per_rank.total);
+}
+
 TEST_CASE("disk need counts the kept checkpoints, the one in flight and the final model") {
   const RunPlan plan = Case({"--save_total_limit", "2", "--save_steps", "10"}).plan();
   const int64_t weights = 4 * plan.model.parameters, checkpoint = 3 * weights;

@@ -45,8 +45,8 @@ std::string needs_by_kind(const MemoryPlan& memory) {
 }
 
 // Of a rank on the host; what it has on a GPU is counted there.
-std::string needs_of_host(const MemoryPlan& memory, bool gpu, int64_t program_bytes) {
-  const std::string program = "the program itself " + gib(program_bytes) + ", ";
+std::string needs_of_host(const MemoryPlan& memory, bool gpu) {
+  const std::string program = "the program itself " + gib(kProgramBytes) + ", ";
   return program + (gpu ? "offloaded state " + gib(memory.host) : needs_by_kind(memory));
 }
 
@@ -64,7 +64,7 @@ void check_host_memory(const ResolveInput& input, const RunPlan& plan, Problems&
       code_of(input, ExitCode::kHostMemory),
       too_large("the model and its training state need " + gib(needed) + " of host memory, of " + gib(host),
                 input.elsewhere ? "--machines" : "the host memory of this machine",
-                needs_of_host(plan.memory_per_rank, on_gpu(plan.ranks), kProgramBytes) + ", for each of " +
+                needs_of_host(plan.memory_per_rank, on_gpu(plan.ranks)) + ", for each of " +
                     std::to_string(plan.ranks.ranks_on_machine) + " ranks" + copies,
                 plan.strategy.sharded()
                     ? "a smaller model, or offload to NVMe"
@@ -105,8 +105,9 @@ void check_expected_memory(const ResolveInput& input, const RunPlan& plan, Probl
       too_large("a rank is expected to need " + gib(expected) + ", and " +
                     (gpu ? "a GPU has " : "its part of the machine is ") + gib(there),
                 "--machines",
-                (gpu ? needs_by_kind(memory) : needs_of_host(memory, false, kWorkingProgramBytes)) +
-                    ", activations " + gib(memory.activations) + ", buffers " + gib(memory.buffers) +
+                "the program itself " + gib(gpu ? device_program_bytes(plan) : kWorkingProgramBytes) + ", " +
+                    needs_by_kind(memory) + ", activations " + gib(memory.activations) + ", buffers " +
+                    gib(memory.buffers) +
                     (memory.reused > 0 ? ", of it " + gib(memory.reused) + " in the place of others" : ""),
                 way_to_need_less(plan.ranks)));
 }

@@ -338,11 +338,20 @@ BackgroundCopies background_copies(const RunPlan& plan) {
   return copies;
 }
 
+// The groups are those of comm::Mesh: an axis that covers the world is the world's own.
+int64_t device_program_bytes(const RunPlan& plan) {
+  int64_t groups = plan.ranks.world_size > 1 ? 1 : 0;
+  for (const int axis : {plan.strategy.mesh_shard, plan.strategy.mesh_replicate})
+    groups += plan.strategy.sharded() && axis > 1 && axis < plan.ranks.world_size ? 1 : 0;
+  return kDeviceProgramBytes + groups * kDeviceGroupBytes;
+}
+
 ExpectedMemory expected_memory(const RunPlan& plan) {
   const MemoryPlan& memory = plan.memory_per_rank;
   const bool gpu = on_gpu(plan.ranks);
   const int64_t host = kWorkingProgramBytes + (gpu ? memory.host : memory.total);
-  return {.rank = gpu ? memory.total - memory.host : host, .machine = host * plan.ranks.ranks_on_machine};
+  return {.rank = gpu ? device_program_bytes(plan) + memory.total - memory.host : host,
+          .machine = host * plan.ranks.ranks_on_machine};
 }
 
 int64_t weights_bytes(const ParameterTable& table, const RunPlan& plan) {

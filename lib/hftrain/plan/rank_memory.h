@@ -62,6 +62,13 @@ inline constexpr int64_t kProgramBytes = int64_t{90} << 20;
 // a run; what certainly must be there is the number above.
 inline constexpr int64_t kWorkingProgramBytes = int64_t{138} << 20;
 
+// Of a GPU's memory the same, beside the tensors that the plan counts: CUDA's context with the kernels that are loaded (500 to 600 MiB
+// with LibTorch) and cuBLAS's two workspaces of 32 MiB; and for each group of several ranks NCCL's buffers, of which there are more the
+// more links there are. Estimates: no GPU has shown them.
+inline constexpr int64_t kDeviceProgramBytes = int64_t{640} << 20;
+inline constexpr int64_t kDeviceGroupBytes = int64_t{256} << 20;
+int64_t device_program_bytes(const RunPlan& plan);
+
 // Of training, without the copies above. Reads plan.memory_per_rank too.
 struct ExpectedMemory {
   int64_t rank = 0;     // of its GPU, or of the host with all that a rank is there

@@ -25,3 +25,8 @@ fault("the request of a group forgets what the watch keeps of a work", "lib/hftr
 fault("the world's group forgets what the watch keeps of a work", "lib/hftrain/comm/make_communicator.cpp",
       ".stand_in = options.stand_in}", ".stand_in = {}}",
       tests=["comm: a rank that hangs is named though no host waits for it"], says=r"stood_in == 1")
+
+fault("a GPU holds nothing beside a rank's tensors", "lib/hftrain/plan/rank_memory.cpp",
+      "gpu ? device_program_bytes(plan) + memory.total", "gpu ? memory.total",
+      tests=["plan: what a rank takes of a GPU beside its tensors is expected, too, and is not part of the plan's total"],
+      says=r"kDeviceProgramBytes|expected to need")
