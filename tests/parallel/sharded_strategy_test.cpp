@@ -418,6 +418,19 @@ comm::Operation last_operation(const comm::Communicator& communicator) {
   return dynamic_cast<const comm::ObservedBackend&>(*backend).last_operation();
 }
 
+const RankBody kReadyToSave("ready to save", [](const Rank& rank) {
+  const auto communicator = rank.connect();
+  for (const std::string state_dict : {"full", "sharded"}) {
+    INFO(state_dict);
+    const auto change = [&](plan::StrategyPlan& plan) { plan.state_dict = state_dict; };
+    const UnitNet net(kSeed);
+    const auto strategy = sharded({.name = "", .change = change}, net, *communicator);
+    communicator->barrier();
+    strategy->prepare();
+    CHECK((last_operation(*communicator).name == "gather") == (state_dict == "full"));
+  }
+});
+
 // All but the third of the parameters are small.
 const RankBody kSmallOnesTogether("small ones together", [](const Rank& rank) {
   const auto communicator = rank.connect();
@@ -665,6 +678,11 @@ TEST_CASE("shard groups with replicas train as one group", "[process]") {
 
 TEST_CASE("what goes on between replicas is not waited for before the pass is over", "[process]") {
   require_success(testing::run_ranks("replicas on their way", 4));
+}
+
+TEST_CASE("ranks that will send each other whole parameters have done so before the first update",
+          "[process]") {
+  require_success(testing::run_ranks("ready to save", 2));
 }
 
 TEST_CASE("gradients of small parameters that stay whole are reduced with one operation", "[process]") {

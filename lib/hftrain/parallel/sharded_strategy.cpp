@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
@@ -138,6 +139,17 @@ void ShardedStrategy::prepare() {
   }
   optimizer_ = make_optimizer_(std::move(groups));
   parameters_changed();
+  connect_for_saves();
+}
+
+// NCCL connects ranks that send to each other at their first such operation and takes memory for it, which behind the first updates
+// LibTorch's allocator may hold. That would be the first save.
+void ShardedStrategy::connect_for_saves() {
+  comm::Communicator& shard = mesh_.shard();
+  if (plan_.state_dict != "full" || shard.world_size() == 1 || mesh_.replicate().rank() != 0) return;
+  const auto options = at::TensorOptions(communicator_.device()).dtype(at::kFloat);
+  const at::Tensor all = communicator_.rank() == 0 ? at::empty({shard.world_size()}, options) : at::Tensor();
+  shard.gather(all, at::zeros({1}, options), 0);
 }
 
 void ShardedStrategy::make_replicas_equal() {

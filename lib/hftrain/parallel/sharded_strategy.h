@@ -56,6 +56,7 @@ class ShardedStrategy final : public Strategy {
   void make_units(size_t parameters);
   void watch_gradients();
   void make_replicas_equal();
+  void connect_for_saves();
   void settle_gradients();
   std::vector<at::Tensor> shards_in_order();
   StatePart part(const ShardedParameter& parameter, const std::string& state, const at::Tensor& tensor) const;

@@ -30,3 +30,7 @@ fault("a GPU holds nothing beside a rank's tensors", "lib/hftrain/plan/rank_memo
       "gpu ? device_program_bytes(plan) + memory.total", "gpu ? memory.total",
       tests=["plan: what a rank takes of a GPU beside its tensors is expected, too, and is not part of the plan's total"],
       says=r"kDeviceProgramBytes|expected to need")
+
+fault("the first save is the first time that ranks send to each other", "lib/hftrain/parallel/sharded_strategy.cpp",
+      "  parameters_changed();\n  connect_for_saves();", "  parameters_changed();",
+      tests=["parallel: ranks that will send each other whole parameters have done so before the first update"], says=r"gather")
