@@ -45,7 +45,8 @@ runtime::WorkerContext make_context(const plan::RunPlan& plan, const plan::RankP
   place.device_uuid = rank.device_uuid;
   place.cuda_plugin = plugin_path("libhftrain_cuda.so");
   const runtime::Numerics numerics{plan.full_determinism, plan.precision.tf32,
-                                   plan.data.has_rows_of_one_length()};
+                                   plan.data.has_rows_of_one_length(),
+                                   plan.strategy.mesh_replicate > 1 && plan.strategy.mesh_shard > 1};
   const LogLevel level = log_level_named(plan.logging.level_of(rank), LogLevel::kInfo);
   return runtime::make_worker_context(place, numerics, Logger(level, [](LogLevel, std::string_view text) {
                                         std::cerr << text << std::endl;

@@ -52,6 +52,19 @@ TEST_CASE("what the user says of LibTorch's allocator under its old name stands 
   ::unsetenv("PYTORCH_CUDA_ALLOC_CONF");
 }
 
+TEST_CASE("NCCL begins operations of several groups in one order, unless the user says otherwise") {
+  ::unsetenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  runtime::set_library_environment({});
+  CHECK(::getenv("NCCL_LAUNCH_ORDER_IMPLICIT") == nullptr);
+  runtime::set_library_environment({.several_groups = true});
+  REQUIRE(::getenv("NCCL_LAUNCH_ORDER_IMPLICIT") != nullptr);
+  CHECK(std::string(::getenv("NCCL_LAUNCH_ORDER_IMPLICIT")) == "1");
+  ::setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "0", 1);
+  runtime::set_library_environment({.several_groups = true});
+  CHECK(std::string(::getenv("NCCL_LAUNCH_ORDER_IMPLICIT")) == "0");
+  ::unsetenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+}
+
 TEST_CASE("a rank that opens another GPU than the plan's says so") {
   const std::string planned = "GPU-01234567-89ab-cdef-0123-456789abcdef", other = "GPU-f" + planned.substr(5);
   const runtime::WorkerPlace place{.rank = 3, .cuda_ordinal = 1, .device_uuid = planned};

@@ -26,6 +26,9 @@ void set_library_environment(const Numerics& numerics) {
   set_unless_given("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0");
   set_unless_given("TORCH_NCCL_ENABLE_MONITORING", "1");
   set_unless_given("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
+  // Else two GPUs may begin what two groups do in different orders, and each wait for the other with no room for the one that it
+  // waits for. All ranks issue operations in one order.
+  if (numerics.several_groups) set_unless_given("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
   if (!numerics.full_determinism) return;
   // By the launcher as well; not of a worker that something else has started.
   for (const auto& [name, value] : kDeterministicVariables) set_unless_given(name, value);

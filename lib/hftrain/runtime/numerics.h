@@ -10,6 +10,8 @@ struct Numerics {
   std::optional<bool> tf32;       // unset: LibTorch's defaults
   // Attention may take cuDNN's kernels, which build a plan for every shape that comes up: for rows of one length.
   bool cudnn_attention = false;
+  // A GPU's operations go through several of NCCL's groups, of which more than one are under way at a time.
+  bool several_groups = false;
 };
 
 // Environment variables that CUDA libraries read when they are loaded. Call before load_cuda_plugin and

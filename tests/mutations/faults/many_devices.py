@@ -34,3 +34,7 @@ fault("a GPU holds nothing beside a rank's tensors", "lib/hftrain/plan/rank_memo
 fault("the first save is the first time that ranks send to each other", "lib/hftrain/parallel/sharded_strategy.cpp",
       "  parameters_changed();\n  connect_for_saves();", "  parameters_changed();",
       tests=["parallel: ranks that will send each other whole parameters have done so before the first update"], says=r"gather")
+
+fault("two groups of a GPU begin their operations in any order", "lib/hftrain/runtime/numerics.cpp",
+      "if (numerics.several_groups)", "if (numerics.several_groups && numerics.full_determinism)",
+      tests=["runtime: NCCL begins operations of several groups in one order, unless the user says otherwise"], says=r"LAUNCH_ORDER")
