@@ -6,6 +6,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
+#include <chrono>
 #include <deque>
 #include <filesystem>
 #include <functional>
@@ -294,7 +295,7 @@ void check_same(const History& found, const History& expected) {
 
 // Trains replicated and sharded in the same processes and compares.
 void compare(const Variant& variant, const Rank& rank) {
-  const auto communicator = rank.connect();
+  const auto communicator = rank.connect(std::chrono::seconds(60));  // ranks out of step wait for each other
   UnitNet expected_net(kSeed), net(kSeed);
   if (variant.shares_memory) expected_net.share_memory(), net.share_memory();
   const bool second = communicator->rank() == 1;
