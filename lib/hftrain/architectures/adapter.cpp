@@ -116,7 +116,7 @@ void check_target(const ParameterTable& table, const AdapterSpec& spec, const st
   bool named = false, refused = tied != nullptr, embeds = false;
   for (const ParameterSpec& parameter : table.parameters) {
     if (module_of(parameter).empty() || !names_module(target, parameter)) continue;
-    // peft's all-linear names the output of RoBERTa's classifier, too, which it saves whole and adapts nowhere.
+    // peft's all-linear names the output within a classifier, too, which it saves whole and adapts nowhere.
     if (!spec.origin.empty() && is_saved(spec, parameter) && !parameter.embedding) continue;
     (can_be_adapted(table, parameter) ? named : refused) = true;
     embeds = embeds || parameter.embedding;
