@@ -298,23 +298,27 @@ TEST_CASE(
     "a vocabulary that products of a GPU are slow with counts as the next they are quick with, and its "
     "copy") {
   const auto memory = [](const std::string& machines, const std::string& words,
-                         const char* precision = "--bf16") {
-    Case run = on(machines, {precision, "--do_train", "--do_eval"});
+                         std::vector<std::string> flags = {"--bf16"}) {
+    flags.insert(flags.end(), {"--do_train", "--do_eval"});
+    Case run = on(machines, flags);
     run.data.validation = SplitFacts{.cache_path = "v", .samples = 99, .tokens = 99 * 64, .exact = true};
     enlarge(run, "gpt2", "n_embd=8,n_head=1,n_layer=1,n_positions=64,vocab_size=" + words);
     return run.plan().memory_per_rank;
   };
-  const MemoryPlan padded = memory("1xH100-80GB", "50257", "--fp16"),
-                   whole = memory("1xH100-80GB", "50304", "--fp16");
-  CHECK(memory("1xH100-80GB", "50257").activations ==
-        memory("1xH100-80GB", "50304").activations + int64_t{50304} * 8 * 2);
+  const std::vector<std::string> sharded = {"--fp16", "--fsdp", "full_shard"};
+  const MemoryPlan padded = memory("1xH100-80GB", "50257", sharded),
+                   whole = memory("1xH100-80GB", "50304", sharded);
   CHECK(padded.activations == whole.activations + int64_t{50304} * 8 * 2);
   CHECK(padded.evaluation == whole.evaluation + int64_t{50304} * 8 * 2);
+  // Of a matrix that is kept in float32 the copy is the one in the type of the forward pass.
+  const MemoryPlan cast = memory("1xH100-80GB", "50304", {"--fp16"});
+  CHECK(memory("1xH100-80GB", "50257", {"--fp16"}).activations == cast.activations);
+  CHECK(memory("1xH100-80GB", "50257", {"--fp16"}).evaluation == cast.evaluation);
   // Of 512 tokens logits in float32 and their probabilities, in training their gradient too, beside that of the matrix; of
   // evaluation those of a smaller last batch beside them.
-  const MemoryPlan half = memory("1xH100-80GB", "25152", "--fp16");
-  CHECK(whole.activations - half.activations == int64_t{25152} * (512 * (4 + 4 + 2) + 8 * 4));
-  CHECK(whole.evaluation - half.evaluation == int64_t{25152} * 768 * (4 + 4));
+  const MemoryPlan half = memory("1xH100-80GB", "25152", {"--fp16"});
+  CHECK(cast.activations - half.activations == int64_t{25152} * (512 * (4 + 4 + 2) + 8 * 4));
+  CHECK(cast.evaluation - half.evaluation == int64_t{25152} * 768 * (4 + 4));
   CHECK(memory("4cores-64GiB", "50257").activations < memory("4cores-64GiB", "50304").activations);
 }
 

@@ -12,7 +12,7 @@
 namespace hftrain::nn {
 
 // cross_entropy (loss.h) of hidden·weightᵀ (+ bias): hidden [.., C], weight [V, C] (in the dtype of `hidden`, or float32: its
-// gradient then is too, and is not rounded), bias [V] or undefined,
+// gradient then is too, rounded no more than the products of a CPU are), bias [V] or undefined,
 // targets int64 [..]. The fused form computes the loss and all gradients chunk by chunk, in place of the
 // logits, so that the [N, V] logits never exist as a whole. It can be differentiated once. It multiplies by a matrix of a multiple of
 // `step` rows (head_matrix.h), which changes no loss and no gradient; unset, as a run has it: of as many as products of the device want. Tests of a CPU set it.

@@ -27,10 +27,17 @@ int64_t logit_columns(const architectures::Architecture& architecture, const Run
   return (architecture.outputs() + step - 1) / step * step;
 }
 
-// Of the last matrix with rows of zeros behind it.
+// Whether a GPU's head is handed its matrix as it is kept in float32, and casts it where it adds the rows of zeros.
+bool casts_in_head(const RunPlan& plan) {
+  return on_gpu(plan.ranks) && !plan.strategy.sharded() && plan.model.master_dtype == "float32";
+}
+
+// Of the last matrix with rows of zeros behind it, where that is another copy than the one in the type of the forward pass, which is
+// counted among the casts.
 int64_t padded_matrix_bytes(const architectures::Architecture& architecture, const RunPlan& plan) {
   const int64_t columns = logit_columns(architecture, plan);
-  if (columns == architecture.outputs()) return 0;
+  const bool cast = casts_in_head(plan) && plan.precision.compute != "float32";
+  if (columns == architecture.outputs() || cast) return 0;
   return columns * architecture.hidden_size() * bytes_of(plan.precision.compute);
 }
 
@@ -81,8 +88,7 @@ int64_t bytes_of_head_gradient(const architectures::Architecture& architecture, 
                                int64_t tokens) {
   const int64_t item = bytes_of(plan.precision.compute);
   const bool chunks = tokens > rows_of_logits(architecture, plan, tokens);
-  const bool stored_wide = !plan.strategy.sharded() && plan.model.master_dtype == "float32";
-  if (on_gpu(plan.ranks) && stored_wide) return kFullPrecision;
+  if (casts_in_head(plan)) return kFullPrecision;
   const bool wide = item != kFullPrecision && (chunks || plan.precision.compute == "float16");
   return item + (wide ? kFullPrecision : 0);
 }

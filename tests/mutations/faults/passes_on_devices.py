@@ -57,7 +57,7 @@ fault("a GPU's kernel reads rows of logits that stand apart as if they did not",
       tests=["cuda: Rows of logits may stand apart from one another, and what is between them stays"], says=r"same_bits")
 
 fault("the rows behind a vocabulary are in no plan", "lib/hftrain/plan/head_memory.cpp",
-      "  if (columns == architecture.outputs()) return 0;\n", "  if (columns >= architecture.outputs()) return 0;\n",
+      "  if (columns == architecture.outputs() || cast) return 0;\n", "  if (columns >= architecture.outputs() || cast) return 0;\n",
       tests=["plan: a vocabulary that products of a GPU are slow with counts as the next they are quick with, and its copy"],
       says=r"50304")
 
