@@ -122,7 +122,15 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
   if (mpi != nullptr) {
     backends["mpi"] = [mpi](const comm::BackendRequest& request) { return mpi->connect(request); };
   }
-  return comm::make_communicator(group, backends);
+  try {
+    return comm::make_communicator(group, backends);
+  } catch (const Error& error) {
+    const trainer::StopRequest::Stranger stranger = trainer::StopRequest::stranger();
+    if (error.code() != ExitCode::kTerminatedUnsaved || stranger.pid == 0) throw;
+    throw Error(error).why("signal " + std::to_string(stranger.signal) + " from process " +
+                           std::to_string(stranger.pid) +
+                           ", not from the launcher, came while it waited for the others");
+  }
 }
 
 ExitCode leave_together(const trainer::RunOutcome& outcome, comm::Communicator& communicator,

@@ -30,7 +30,7 @@ std::string list(std::vector<std::string> names) {
   return join(names, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
-constexpr double kWithdrawSeconds = 5;
+constexpr double kWithdrawSeconds = 1;  // nobody is served meanwhile
 
 class Gatherer {
  public:

@@ -65,11 +65,11 @@ std::string without_roles(const std::string& conversations) {
   return result;
 }
 
-// Of the tokenizer that the run names, as far as it lies here; the one that is made for a run without has a template.
+// Whether the run is known to have a chat template: of a name on the Hub it is not. The tokenizer that is made for a run without has one.
 bool can_chat(const arguments::Arguments& asked) {
+  if (asked.instructions.chat_template_path || asked.instructions.assistant_only_loss) return true;
   const std::string folder = asked.model.tokenizer_name.value_or(asked.model.model_name_or_path.value_or(""));
-  return asked.instructions.chat_template_path || folder.empty() || !path_exists(folder) ||
-         !chat::read_template_folder(folder).templates.empty();
+  return folder.empty() || (path_exists(folder) && !chat::read_template_folder(folder).templates.empty());
 }
 
 std::string rows_of_instructions(const arguments::Arguments& asked, uint64_t seed, int64_t bytes) {

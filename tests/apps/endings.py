@@ -452,15 +452,18 @@ def scenario_ranks_that_have_no_way_to_each_other(fixture, output):
 
 
 def scenario_stop_while_ranks_wait_for_one_that_is_frozen(fixture, output):
-    job = start(fixture, output, "--max_steps", "2")
-    until(job, lambda: len(processes_of(output)) == 2, "the start of two ranks")
-    frozen = next(pid for pid, rank in processes_of(output).items() if rank == 1)
-    send(frozen, signal.SIGSTOP)
-    time.sleep(3 * slowness())  # by now rank 0 waits at the rendezvous
-    begin = time.monotonic()
-    job.send_signal(signal.SIGTERM)
-    text = ends_with(job, 10)
-    expect(text, "stopped before the ranks had found each other")
+    """By the launcher, and by somebody who signals one rank."""
+    for by_launcher in (True, False):
+        job = start(fixture, output, "--max_steps", "2")
+        until(job, lambda: len(processes_of(output)) == 2, "the start of two ranks")
+        rank = {rank: pid for pid, rank in processes_of(output).items()}
+        send(rank[1], signal.SIGSTOP)
+        time.sleep(3 * slowness())  # by now rank 0 waits at the rendezvous
+        begin = time.monotonic()
+        send(job.pid if by_launcher else rank[0], signal.SIGTERM)
+        text = ends_with(job, 10)
+        expect(text, "stopped before the ranks had found each other",
+               "a stop signal came while it waited" if by_launcher else f"signal 15 from process {os.getpid()}, not from the launcher")
     return f"10 after {time.monotonic() - begin:.0f} s"
 
 

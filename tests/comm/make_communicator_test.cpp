@@ -1,6 +1,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <chrono>
+
 #include "comm/rank_processes.h"
 #include "hftrain/base/file.h"
 #include "hftrain/comm/communicator.h"
@@ -48,6 +50,7 @@ TEST_CASE("a rank that is stopped while it looks for the others leaves") {
   comm::GroupOptions options{.rank = 1, .world_size = 2};
   options.store = {"127.0.0.1", ntohs(address.sin_port)};
   options.stopped = [] { return true; };
+  options.timeout = std::chrono::seconds(20);  // of the thread that still tries
   try {
     comm::make_communicator(options, comm::builtin_backends());
     FAIL("nothing was thrown");

@@ -59,10 +59,6 @@ fault("a search is begun by each of several programs",
       "apps/hftrain/commands/search.cpp", "  if (membership.agents < 2) return;\n", "  if (membership.agents < 99) return;\n",
       tests=["runs: search: mistakes of file and flags are told at once"], says=r"several programs|ends with")
 
-fault("a summary is searched with the beams of the model's folder",
-      "lib/hftrain/plan/resolve_generation.cpp", "asked.run.task == \"summarization\" ?", "asked.run.task == \"summary\" ?",
-      tests=["plan: summaries are written greedily where no flag asks for beams, other texts as the model's folder says"], says=r"summarization")
-
 fault("shared memory that the system has no room for is the environment's",
       "lib/hftrain/comm/shm_segment.cpp", "  if (error == ENOMEM)\n", "  if (error == EDOM)\n",
       tests=["comm: shared memory that the system refuses is told with its rank and its size"], says=r"kHostMemory")
@@ -71,3 +67,11 @@ fault("an output within a module that is saved whole keeps peft's adapter from b
       "lib/hftrain/architectures/adapter.cpp", "    if (!spec.origin.empty() && is_saved(spec, parameter) && !parameter.embedding) continue;\n", "",
       tests=["architectures: A target of an adapter's file within a module that is saved whole is passed over, as peft adapts nothing there"],
       says=r"can have no adapter")
+
+fault("a copy of a head's matrix is planned beside the one that is it",
+      "lib/hftrain/plan/head_memory.cpp", "  if (columns == architecture.outputs() || cast) return 0;\n", "  if (columns == architecture.outputs() || (cast && columns == 0)) return 0;\n",
+      tests=["plan: a vocabulary that products of a GPU are slow with counts as the next they are quick with, and its copy"], says=r"cast\.activations")
+
+fault("who stops a rank that looks for the others is not named",
+      "apps/hftrain-worker/run_rank.cpp", "    if (error.code() != ExitCode::kTerminatedUnsaved || stranger.pid == 0) throw;\n", "    if (error.code() != ExitCode::kTerminatedUnsaved || stranger.pid != 0) throw;\n",
+      tests=["runs: endings: stop while ranks wait for one that is frozen"], says=r"from process")
