@@ -76,7 +76,7 @@ std::vector<std::string> differences(const Json& made, const Json& wanted, const
     if (before == now) return;
     if (before.is_object() && now.is_object()) {  // what is in them that differs
       for (const auto& [key, value] : now.items()) {
-        if (json_member(before, key.c_str()) != value) found.push_back(name + '.' + key);
+        if (json_member(before, key) != value) found.push_back(name + '.' + key);
       }
     }
     if (found.empty() || !found.back().starts_with(name + '.'))
@@ -96,8 +96,8 @@ std::vector<std::string> differences(const Json& made, const Json& wanted, const
     names.erase("train_val_split");
   }
   for (const std::string& name : names)
-    compare(name, json_member(json_member(made, "options"), name.c_str()),
-            json_member(json_member(wanted, "options"), name.c_str()));
+    compare(name, json_member(json_member(made, "options"), name),
+            json_member(json_member(wanted, "options"), name));
   for (const char* name : {"block_size", "keep_linebreaks"})
     compare(name, json_member(made, name), json_member(wanted, name));
   // A run that trains looks for the labels in the rows; one that does not has the model's.
