@@ -30,6 +30,15 @@ def machine(trial, options):
     trial.row("driver", good if trial.on_gpu else None, f"{seen.get('driver_version') or 'none'}, {figure}")
     good, figure = problems(doctor["problems"])
     trial.row("problems", good if trial.on_gpu else None, figure)
+    with trial.row_of("one update"):
+        said = trial.train("first", "--max_steps", 1, "--save_strategy", "no").result.stderr
+        trial.row("one update", True, in_blocks(said) if trial.on_gpu else "on the CPU")
+
+
+def in_blocks(said):
+    """How the device gives its memory, by what a run said of it."""
+    refused = [line for line in said.splitlines() if "memory that grows in place" in line]
+    return refused[0].strip() if refused else "its memory grows in place"
 
 
 def driver(offered, wanted):

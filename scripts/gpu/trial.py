@@ -113,15 +113,15 @@ class Trial:
             raise RuntimeError(f"the plan ended with {result.returncode}:\n{result.stderr[-2000:]}")
         return json.loads(result.stdout)["memory_per_rank"]
 
-    def train(self, name, *more, device=None, expect=0, model=None, measured=False, lacks=()):
-        """A small GPT-2 with dropout on made-up text, or the model of a folder, without the flags that it `lacks`. What is measured has
-        all cores."""
+    def train(self, name, *more, device=None, expect=0, model=None, measured=False, lacks=(), variables=None):
+        """A small GPT-2 with dropout on made-up text, or the model of a folder, without the flags that it `lacks`, and with these variables of
+        the environment besides. What is measured has all cores."""
         data, output = self.data(), os.path.join(self.folder, name)
         words = [flag for flag in data.flags(output, ranks=1) if flag != "--use_cpu"] + [*self.device_flags(device), *more]
         words = without(words, *lacks)
         if model:
             words = [*without(words, "--model_type", "--config_overrides", "--tokenizer_name"), "--model_name_or_path", model]
-        environment = {key: value for key, value in data.environment.items() if not (measured and key == "OMP_NUM_THREADS")}
+        environment = {key: value for key, value in data.environment.items() if not (measured and key == "OMP_NUM_THREADS")} | (variables or {})
         result = self.call(*words, environment=environment)
         if result.returncode != expect:
             raise RuntimeError(f"{name} ended with {result.returncode}, not {expect}:\n{result.stderr[-2000:]}")

@@ -5,12 +5,16 @@ import os
 import re
 
 from heads_and_strategies import STRATEGIES
+from speed_steps import documents
 
 LOGGED, FIRST, LAST = 20, 25, 27  # updates: every 20th is logged, and the trace has three that lie between
 UPDATES = LAST - FIRST + 1
+STEPS = ["--max_steps", LAST + 1, "--logging_steps", LOGGED, "--save_strategy", "no", "--profile_steps", f"{FIRST}:{LAST}"]
 # Calls of CUDA's runtime and driver that return when the device has done something. cudaStreamWaitEvent, a query and an asynchronous copy do
 # not; one to or from pageable memory does.
 WAITS = re.compile(r"(cu(da)?(Device|Stream|Event|Ctx|Thread)Synchronize|cudaMemcpy(2D)?|cuMemcpy[DH]to[DH]|cudaFree(Host)?|cudaHostUnregister)(_v\d+)?(_pts[dz])?")
+# What an allocator asks of the driver when it has to grow, which new lengths of rows may make it do.
+GROWS = re.compile(r"cudaMalloc(Host|Async)?|cudaHostAlloc|cuMem(Create|Map|Alloc|HostAlloc)(_v\d+)?")
 # In each update the host asks for the norm of the one before (Update::settle), by an event behind its copy and outside every operator.
 NORM = re.compile(r"cu(da)?EventSynchronize(_v\d+)?(_pts[dz])?")
 PAGEABLE = re.compile(r"Memcpy \w+ \(.*Pageable.*\)")
@@ -20,18 +24,43 @@ def host_waits(trial, options):
     """what makes the host wait for the device in updates that are not logged: the norm of the update before, and nothing else"""
     if not trial.on_gpu:  # of a CPU a trace has operators alone: that it is read is what a rehearsal shows
         trial.skip("host waits", "they are a GPU's")
-    runs = {"plain": [], "bf16": ["--bf16"], "fp16": ["--fp16"], "accumulated": ["--gradient_accumulation_steps", 2],
-            "recomputed": ["--gradient_checkpointing"], "our own kernels": ["--bf16", "--use_liger_kernel"],
-            **{name: STRATEGIES[name]("GPT2Block", 1) for name in ("zero1", "zero2", "full_shard")}}
-    for name, flags in runs.items() if trial.on_gpu else [("plain", [])]:
+    for name, run in {**runs_of_text(trial), **runs_of_heads(trial)}.items():
         if trial.has(name):
             continue
         with trial.row_of(name):
-            run = trial.train("waits-" + name.replace(" ", "-"), "--max_steps", LAST + 1, "--logging_steps", LOGGED, "--save_strategy", "no",
-                              "--profile_steps", f"{FIRST}:{LAST}", *flags)
-            with open(os.path.join(run.output, "hftrain", "profile", "rank-0.json")) as file:
+            with open(os.path.join(run("waits-" + re.sub(r"\W+", "-", name)), "hftrain", "profile", "rank-0.json")) as file:
                 good, figure = counted(json.load(file)["traceEvents"])
             trial.row(name, good if trial.on_gpu else None, figure)
+
+
+def runs_of_text(trial):
+    """{name: function that trains in a folder of that name and gives it}, of blocks of text."""
+    flags = {"plain": []}
+    if trial.on_gpu:
+        flags |= {"bf16": ["--bf16"], "fp16": ["--fp16"], "accumulated": ["--gradient_accumulation_steps", 2],
+                  "recomputed": ["--gradient_checkpointing"], "our own kernels": ["--bf16", "--use_liger_kernel"],
+                  **{name: STRATEGIES[name]("GPT2Block", 1) for name in ("zero1", "zero2", "full_shard")}}
+    return {name: lambda place, more=more: trial.train(place, *STEPS, *more).output for name, more in flags.items()}
+
+
+def runs_of_heads(trial):
+    """The same of rows of many lengths: chosen places, padding and, for T5, a bias and its limits; and of documents in packed rows."""
+    halves = ["bf16", "fp16"] if trial.on_gpu else ["bf16"]
+    heads = {f"{family}, {task}, {half}": (family, task, f"--{half}") for family, task in (("bert", "mlm"), ("t5", "texts"), ("bart", "texts")) for half in halves}
+
+    def trained(place, family, task, half):
+        output, data = os.path.join(trial.folder, place), trial.data()
+        data.on_cpu = not trial.on_gpu
+        data.train(family, task, output, 1, 0.1, *STEPS, half)
+        return output
+
+    def packed(place, *more):
+        texts = documents(trial, 64 * 64 * UPDATES * LAST)
+        return trial.train(place, *STEPS, "--task", "sft", "--packing", "true", "--max_length", 64, "--train_file", texts, "--bf16", *more,
+                           lacks=["--block_size"]).output
+
+    return {**{name: lambda place, what=what: trained(place, *what) for name, what in heads.items()}, "packed documents": packed,
+            "packed documents, kernels of our own": lambda place: packed(place, "--use_liger_kernel")}
 
 
 def counted(events):
@@ -52,7 +81,8 @@ def counted(events):
     norms = norms_among(around)
     others = [(call, operator) for call, operator in around if call not in norms]
     beside = f"; {len(waits) - len(around)} of other threads" if len(waits) > len(around) else ""
-    told = told_of(norms) + beside
+    grown = sum(bool(GROWS.fullmatch(call["name"])) for call in calls)
+    told = told_of(norms) + beside + (f"; memory was taken from the driver {grown} ×" if grown else "")
     if not others:
         return True, f"nothing else in {UPDATES} updates with {launches} launches; {told}"
     found = collections.Counter(f"{call['name']} in {operator or 'no operator'}" for call, operator in others)

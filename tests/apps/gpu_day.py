@@ -328,6 +328,9 @@ def waits_are_counted_by_the_operator_that_makes_them(_, folder):
     expect(not good and "1 × cudaEventSynchronize in aten::copy_" in figure, "outside every operator", figure)
     good, figure = counted([*quiet, span("cuda_runtime", "cudaDeviceSynchronize", -5, 4)])
     expect(good, "the begin of the trace is no wait", figure)
+    grown = [span("cuda_driver", name, 20, 1) for name in ("cuMemCreate", "cuMemMap", "cuMemSetAccess")]
+    good, figure = counted([*quiet, *grown])
+    expect(good and figure.endswith("; memory was taken from the driver 2 ×"), "an allocator that grows is told", figure)
     good, figure = counted([*quiet, span("cuda_driver", "cuMemcpyDtoH_v2", 20, 5)])
     expect(not good and "cuMemcpyDtoH_v2 in aten::copy_" in figure, "names with the version of a call", figure)
     good, figure = counted([*quiet[:-2], span("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 16, 1, 99, correlation=7)])

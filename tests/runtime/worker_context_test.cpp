@@ -34,6 +34,7 @@ TEST_CASE("full determinism and TF32 set the switches of the contract") {
   CHECK(std::string(::getenv("CUDA_LAUNCH_BLOCKING")) == "0");  // the user's word stands
   CHECK(at::globalContext().deterministicAlgorithms());
   CHECK_FALSE(at::globalContext().deterministicAlgorithmsWarnOnly());
+  CHECK_FALSE(at::globalContext().deterministicFillUninitializedMemory());
   CHECK(at::globalContext().deterministicCuDNN());
   CHECK_FALSE(at::globalContext().benchmarkCuDNN());
   CHECK(at::globalContext().allowTF32CuBLAS());

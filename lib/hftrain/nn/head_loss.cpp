@@ -116,7 +116,7 @@ void add_wide_product_of_device(at::Tensor& sum, const at::Tensor& grad, const a
     at::mm_out(sum, grad.t(), hidden, sum.scalar_type());
     return;
   }
-  // The form for matrices refuses to add to a wider type (LibTorch 2.11); that for batches of them does it.
+  // By the form for batches of matrices, whose sum may be wider; that for matrices has learnt it later.
   at::Tensor whole = sum.unsqueeze(0);
   at::baddbmm_out(whole, whole, grad.t().unsqueeze(0), hidden.unsqueeze(0), sum.scalar_type(), 1, 1);
 }

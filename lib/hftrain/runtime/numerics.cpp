@@ -39,6 +39,8 @@ void apply_numerics(const Numerics& numerics) {
   context.setSDPUseCuDNN(numerics.cudnn_attention);
   if (numerics.full_determinism) {
     context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+    context.setDeterministicFillUninitializedMemory(
+        false);  // finds code that reads it, for a pass over every new tensor
     context.setDeterministicCuDNN(true);
     context.setBenchmarkCuDNN(false);
   }

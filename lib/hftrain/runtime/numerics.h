@@ -18,7 +18,7 @@ struct Numerics {
 // before there are other threads. Variables that the user has set are left alone.
 void set_library_environment(const Numerics& numerics);
 
-// With full_determinism, deterministic algorithms (an error where an operator has none) and no cuDNN benchmark; TF32 in matmul and
+// With full_determinism, deterministic algorithms (an error where an operator has none; new tensors are not filled) and no cuDNN benchmark; TF32 in matmul and
 // cuDNN where it is given; cuDNN's attention as it is said. Nothing is taken back.
 void apply_numerics(const Numerics& numerics);
 

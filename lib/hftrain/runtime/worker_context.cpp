@@ -1,12 +1,14 @@
 #include "hftrain/runtime/worker_context.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
 #include <c10/util/Logging.h>
 #include <caffe2/core/common.h>
 #include <stdlib.h>
 #include <torch/version.h>
 
 #include "hftrain/base/error.h"
+#include "hftrain/runtime/first_memory.h"
 #include "hftrain/runtime/tensor_memory.h"
 #include "hftrain/runtime/translate.h"
 
@@ -59,6 +61,7 @@ void use_gpu(WorkerContext& context) {
   context.device = c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(ordinal));
   context.device_runtime->set_current(context.device);
   check_device_uuid(context.place, context.device_runtime->uuid(context.device), Environment::of_process());
+  take_first_memory([&] { at::empty({1}, at::TensorOptions(context.device)); }, context.logger);
 }
 
 }  // namespace
