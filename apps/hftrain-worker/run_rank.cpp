@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <iostream>
+#include <optional>
 #include <utility>
 
 #include "hftrain/base/clock.h"
@@ -61,7 +62,7 @@ plan::RunPlan read_plan(const std::string& path) {
 }
 
 // Null unless the ranks talk over MPI.
-std::unique_ptr<comm::MpiProcess> start_mpi(const plan::RunPlan& plan) {
+std::shared_ptr<comm::MpiProcess> start_mpi(const plan::RunPlan& plan) {
   if (plan.ranks.backend != "mpi") return nullptr;
   return comm::load_mpi_plugin(plugin_path("libhftrain_mpi.so")).start_process({});
 }
@@ -93,9 +94,19 @@ void FailureReport::tell(const Error& error) {
   events_.send(Kind::kFailed, failure);
 }
 
+std::optional<comm::StopWish> wish_to_stop() {
+  if (trainer::StopRequest::seen() == trainer::StopSignal::kNone) return std::nullopt;
+  const trainer::StopRequest::Stranger stranger = trainer::StopRequest::stranger();
+  if (stranger.pid == 0) return comm::StopWish{"a stop signal came"};
+  return comm::StopWish{"signal " + std::to_string(stranger.signal) + " from process " +
+                            std::to_string(stranger.pid) + ", not from the launcher, came",
+                        /*of_all=*/false};
+}
+
 std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Options& options,
-                                            const runtime::WorkerContext& context, comm::MpiProcess* mpi,
-                                            StatusPage& status, FailureReport& failure) {
+                                            const runtime::WorkerContext& context,
+                                            const std::shared_ptr<comm::MpiProcess>& mpi, StatusPage& status,
+                                            FailureReport& failure) {
   comm::GroupOptions group;
   group.rank = options.rank;
   group.world_size = plan.ranks.world_size;
@@ -107,7 +118,7 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
   // Ranks of GPUs come to an operation at times of their own, and nobody wakes the others: those that are behind answer late.
   if (context.cuda != nullptr) group.patience = kPatienceWithDevices;
   group.lost = [&failure](const Error& error) { failure.tell(error); };
-  group.stopped = [] { return trainer::StopRequest::seen() != trainer::StopSignal::kNone; };
+  group.stopped = wish_to_stop;
   group.interfaces = context.environment.get_or("GLOO_SOCKET_IFNAME", "");
   group.store = {options.master_addr, static_cast<uint16_t>(options.master_port), options.store_fd};
   comm::BackendTable backends = comm::builtin_backends();
@@ -122,15 +133,7 @@ std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Opt
   if (mpi != nullptr) {
     backends["mpi"] = [mpi](const comm::BackendRequest& request) { return mpi->connect(request); };
   }
-  try {
-    return comm::make_communicator(group, backends);
-  } catch (const Error& error) {
-    const trainer::StopRequest::Stranger stranger = trainer::StopRequest::stranger();
-    if (error.code() != ExitCode::kTerminatedUnsaved || stranger.pid == 0) throw;
-    throw Error(error).why("signal " + std::to_string(stranger.signal) + " from process " +
-                           std::to_string(stranger.pid) +
-                           ", not from the launcher, came while it waited for the others");
-  }
+  return comm::make_communicator(group, backends);
 }
 
 ExitCode leave_together(const trainer::RunOutcome& outcome, comm::Communicator& communicator,
@@ -150,8 +153,8 @@ ExitCode leave_together(const trainer::RunOutcome& outcome, comm::Communicator& 
 
 // All groups of ranks are gone when it returns; what fails is told while they are there. `begin`: when the rank started.
 ExitCode train_in_groups(const plan::RunPlan& plan, const Options& options, runtime::WorkerContext& context,
-                         comm::MpiProcess* mpi, double begin, StatusPage& status, EventChannel& events,
-                         FailureReport& failure, const RankProgram& program) {
+                         const std::shared_ptr<comm::MpiProcess>& mpi, double begin, StatusPage& status,
+                         EventChannel& events, FailureReport& failure, const RankProgram& program) {
   const std::unique_ptr<comm::Communicator> communicator =
       connect(plan, options, context, mpi, status, failure);
   std::shared_ptr<void> made;  // has groups of its own
@@ -176,9 +179,9 @@ ExitCode train(const plan::RunPlan& plan, const Options& options, StatusPage& st
   const double begin = monotonic_seconds();
   runtime::WorkerContext context = make_context(plan, plan.ranks.ranks.at(static_cast<size_t>(options.rank)));
   context.environment = options.environment;
-  const std::unique_ptr<comm::MpiProcess> mpi = start_mpi(plan);
-  const ExitCode code =
-      train_in_groups(plan, options, context, mpi.get(), begin, status, events, failure, program);
+  // Shared with the thread on which ranks connect, which may be left within MPI.
+  const std::shared_ptr<comm::MpiProcess> mpi = start_mpi(plan);
+  const ExitCode code = train_in_groups(plan, options, context, mpi, begin, status, events, failure, program);
   // mpirun, without which MPI does not end, sleeps while it waits for those it has told to stop, and then
   // kills.
   const auto patience = code == ExitCode::kDone ? kPatienceOfMpi : kPatienceAfterStop;

@@ -20,7 +20,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from faults import processes_of, send
-from runs import HFTRAIN, PATIENCE, Fixture, free_port, skip, slowness, tell
+from runs import BUILD, HFTRAIN, PATIENCE, Fixture, free_port, skip, slowness, tell
 
 ONE_WISH = 0.5  # seconds in which a second signal is no second wish, docs/launcher.md
 
@@ -465,6 +465,36 @@ def scenario_stop_while_ranks_wait_for_one_that_is_frozen(fixture, output):
         expect(text, "stopped before the ranks had found each other",
                "a stop signal came while it waited" if by_launcher else f"signal 15 from process {os.getpid()}, not from the launcher")
     return f"10 after {time.monotonic() - begin:.0f} s"
+
+
+def is_stopped(pid):
+    return (pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() or "?")[0] == "T"
+
+
+def stopped_while_connecting(fixture, output, ranks, stopped, at, by_launcher, *flags):
+    """Rank `stopped` stops itself as it begins to connect for the `at`-th time; what the run says behind one signal, and after how many seconds."""
+    environment = {**fixture.environment, "LD_PRELOAD": str(BUILD / "lib" / "libstops_itself.so"), "STOPPED_RANK": str(stopped), "STOPPED_AT": str(at)}
+    command = [HFTRAIN, *fixture.flags(output, "--max_steps", "2", *flags, ranks=ranks)]
+    job = subprocess.Popen(command, env=environment, text=True, stderr=subprocess.PIPE)
+    until(job, lambda: any(is_stopped(pid) for pid, rank in processes_of(output).items() if rank == stopped), "a rank that stops itself")
+    time.sleep(slowness())  # by now the others wait for it
+    others = [pid for pid, rank in processes_of(output).items() if rank != stopped]
+    begin = time.monotonic()
+    send(job.pid if by_launcher else others[0], signal.SIGTERM)
+    return ends_with(job, 10), time.monotonic() - begin
+
+
+def scenario_stop_while_ranks_connect_to_one_that_is_frozen(fixture, output):
+    """Behind the store, by the launcher and by somebody who signals one rank; and while sub-groups connect."""
+    stranger = f"signal 15 from process {os.getpid()}, not from the launcher, came while it waited for the others"
+    launcher = "a stop signal came while it waited for 1 of 2 ranks: rank "
+    hybrid = ("--fsdp", "hybrid_shard auto_wrap", "--parallelism_config", json.dumps({"dp_replicate_size": 2, "dp_shard_size": 2}))
+    for number, (ranks, stopped, at, by_launcher, words, *flags) in enumerate((
+            (2, 1, 1, True, launcher + "1", "--ddp_backend", "shm"), (2, 1, 1, False, stranger, "--ddp_backend", "gloo"),
+            (4, 3, 2, True, launcher + "3", "--ddp_backend", "shm", *hybrid))):
+        text, seconds = stopped_while_connecting(fixture, f"{output}-{number}", ranks, stopped, at, by_launcher, *flags)
+        expect(text, f"stopped before the ranks had connected to each other over {flags[1]}", words)
+    return f"10 after {seconds:.0f} s"
 
 
 def main():

@@ -137,6 +137,7 @@ const RankBody kAbsent("rank 1 never comes", [](const Rank& rank) {
   if (rank.rank() == 1) return rank.hang();
   const Error error = lost_in([&] { rank.connect(std::chrono::seconds(5)); });
   CHECK(std::string(error.what()) == "rank 1 did not come to the rendezvous");
+  CHECK(contains(error.diagnostics().front().why, "for 1 of 3 ranks: rank 1"));
 });
 
 const RankBody kNoServer("rank 0 never comes", [](const Rank& rank) {
@@ -154,6 +155,8 @@ const RankBody kUnconnected("rank 1 does not connect", [](const Rank& rank) {
   const Error error = lost_in([&] { rank.connect(std::chrono::seconds(5)); });
   CHECK(contains(error.what(), rank.backend() == "mpi" ? "rank 1 did not come to the start of MPI"
                                                        : "the ranks could not connect to each other over "));
+  if (rank.rank() == 0 && rank.backend() != "mpi")
+    CHECK(contains(error.diagnostics().front().why, "nothing was heard of 1 of 3 ranks: rank 1; "));
 });
 
 // Rank 0 keeps the store and no more.

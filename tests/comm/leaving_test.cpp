@@ -2,6 +2,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <stdexcept>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "hftrain/comm/communicator.h"
 #include "support/catch.h"
@@ -28,6 +29,7 @@ class SlowToLeave final : public c10d::Backend {
 Communicator group_of(SlowToLeave::Calls& calls) {
   BackendRequest request;
   request.world_size = 2;
+  request.store = c10::make_intrusive<c10d::HashStore>();
   request.members = {0, 1};
   return Communicator(std::move(request),
                       [&](const BackendRequest&) { return c10::make_intrusive<SlowToLeave>(calls); });

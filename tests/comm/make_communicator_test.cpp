@@ -1,7 +1,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <numeric>
 
 #include "comm/rank_processes.h"
 #include "hftrain/base/file.h"
@@ -27,7 +30,119 @@ const RankBody kPlans("plans", [](const Rank& rank) {
   }
 });
 
+// Somebody asks at once. The deadline ends a rank that does not hear it.
+comm::GroupOptions stopped_options(const Rank& rank) {
+  comm::GroupOptions options{.rank = rank.rank(), .world_size = rank.world_size()};
+  options.backend = rank.backend();
+  options.store = rank.store();
+  options.timeout = std::chrono::seconds(20);
+  options.stopped = [] { return comm::StopWish{"somebody asked"}; };
+  return options;
+}
+
+template <typename Connect>
+void check_stopped(const Connect& connect, const std::string& what, const std::string& why) {
+  try {
+    connect();
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kTerminatedUnsaved);
+    CHECK(std::string(error.what()) == what);
+    CHECK(error.diagnostics().front().why == why);
+  }
+}
+
+comm::BackendTable freezing_backends(const Rank& rank) {
+  return {{rank.backend(), [&rank](const comm::BackendRequest&) -> c10::intrusive_ptr<c10d::Backend> {
+             rank.freeze();
+             ::_exit(0);
+           }}};
+}
+
+// `frozen` freezes as it begins to connect.
+void check_stopped_while_connecting(const Rank& rank, int frozen, const std::string& why) {
+  const auto options = stopped_options(rank);
+  if (rank.rank() == frozen) comm::make_communicator(options, freezing_backends(rank));
+  check_stopped([&] { comm::make_communicator(options, comm::builtin_backends()); },
+                "stopped before the ranks had connected to each other over " + rank.backend(),
+                "somebody asked while it waited for " + why);
+}
+
+const RankBody kFrozenPeer("rank 2 freezes while it connects", [](const Rank& rank) {
+  check_stopped_while_connecting(rank, 2, "1 of 3 ranks: rank 2");
+});
+
+const RankBody kFrozenStore("rank 0 freezes while it connects", [](const Rank& rank) {
+  check_stopped_while_connecting(rank, 0, "the others; the store of rank 0 does not say for whom");
+});
+
+// One rank alone hears of it, so that silence says nothing of the others.
+const RankBody kFrozenEarlier("rank 2 freezes before it connects", [](const Rank& rank) {
+  auto options = stopped_options(rank);
+  options.stopped = [] { return comm::StopWish{"somebody asked rank 0", /*of_all=*/false}; };
+  if (rank.rank() == 2) {
+    const auto store = comm::open_store(options.store, 2, 3, std::chrono::seconds(60));
+    return rank.freeze();
+  }
+  if (rank.rank() == 0)
+    check_stopped([&] { comm::make_communicator(options, comm::builtin_backends()); },
+                  "stopped before the ranks had connected to each other over " + rank.backend(),
+                  "somebody asked rank 0 while it waited for 1 of 3 ranks: rank 2");
+  if (rank.rank() == 1)
+    CHECK_REFUSED(comm::make_communicator(options, comm::builtin_backends()),
+                  "stopped before the ranks had connected");
+});
+
+const RankBody kFrozenMember("rank 2 freezes before its sub-group connects", [](const Rank& rank) {
+  auto options = stopped_options(rank);
+  const auto stop = std::make_shared<std::atomic<bool>>(false);
+  options.stopped = [stop]() -> std::optional<comm::StopWish> {
+    if (!*stop) return std::nullopt;
+    return comm::StopWish{"somebody asked"};
+  };
+  const auto world = comm::make_communicator(options, comm::builtin_backends());
+  world->barrier();
+  if (rank.rank() == 2) return rank.freeze();
+  if (rank.rank() == 0) return rank.hang();  // it keeps the store
+  *stop = true;
+  check_stopped(
+      [&] {
+        world->subgroup({1, 2}, "others");
+      },
+      "stopped before the ranks had connected to each other over " + rank.backend(),
+      "somebody asked while it waited for 1 of 2 ranks: rank 2");
+});
+
+const RankBody kStoppedEarly("rank 1 never comes to those that are stopped", [](const Rank& rank) {
+  if (rank.rank() == 1) return rank.hang();
+  check_stopped([&] { comm::make_communicator(stopped_options(rank), comm::builtin_backends()); },
+                "stopped before the ranks had found each other",
+                "somebody asked while it waited for 1 of 2 ranks: rank 1");
+});
+
 }  // namespace
+
+TEST_CASE("ranks that are stopped while another comes to the store and no further leave, and name it",
+          "[process][alone]") {
+  const std::string backend = GENERATE("gloo", "shm");
+  require_success(testing::run_ranks("rank 2 freezes while it connects", 3, {2}, backend));
+  require_success(testing::run_ranks("rank 2 freezes before it connects", 3, {2}, backend));
+  require_success(testing::run_ranks("rank 0 freezes while it connects", 3, {0}, backend));
+  require_success(testing::run_ranks("rank 2 freezes before its sub-group connects", 3, {0, 2}, backend));
+}
+
+TEST_CASE("a rank that is stopped while another has not come to the store leaves and names it",
+          "[process][alone]") {
+  require_success(testing::run_ranks("rank 1 never comes to those that are stopped", 2, {1}));
+}
+
+TEST_CASE("of many ranks that have not come the first are named") {
+  CHECK(comm::name_missing_of({3}, 4) == "1 of 4 ranks: rank 3");
+  std::vector<int> many(20);
+  std::iota(many.begin(), many.end(), 1);
+  CHECK(comm::name_missing_of(many, 64) ==
+        "20 of 64 ranks: ranks 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 and 4 more");
+}
 
 TEST_CASE("a rank with another plan is named before training starts", "[process]") {
   require_success(testing::run_ranks("plans", 3));
@@ -49,7 +164,7 @@ TEST_CASE("a rank that is stopped while it looks for the others leaves") {
   REQUIRE(::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
   comm::GroupOptions options{.rank = 1, .world_size = 2};
   options.store = {"127.0.0.1", ntohs(address.sin_port)};
-  options.stopped = [] { return true; };
+  options.stopped = [] { return comm::StopWish{"somebody asked"}; };
   options.timeout = std::chrono::seconds(20);  // of the thread that still tries
   try {
     comm::make_communicator(options, comm::builtin_backends());

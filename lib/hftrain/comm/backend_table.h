@@ -13,6 +13,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/status_page.h"
+#include "hftrain/comm/store.h"
 #include "hftrain/comm/work_watch.h"
 
 namespace hftrain::comm {
@@ -37,6 +38,7 @@ struct BackendRequest {
   // Of a work that holds its tensors as long as it lives: one that says the same and holds none, for the watch, which comes to know
   // that it is over when its tensors' memory may long be wanted by others. Empty: the work itself is watched.
   WorkWatch::StandIn stand_in{};
+  StopReason stopped{};  // GroupOptions::stopped
 };
 
 using BackendMaker = std::function<c10::intrusive_ptr<c10d::Backend>(const BackendRequest&)>;

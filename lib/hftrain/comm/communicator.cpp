@@ -7,6 +7,7 @@
 
 #include "hftrain/comm/own_thread.h"
 #include "hftrain/comm/trivial_backend.h"
+#include "hftrain/runtime/thread_device.h"
 
 namespace hftrain::comm {
 namespace {
@@ -14,20 +15,67 @@ namespace {
 // For works that are still under way when a group is left: the ranks have met behind them.
 constexpr std::chrono::seconds kLastWorks{5};
 
-c10::intrusive_ptr<c10d::Backend> connect_trivially(const BackendRequest&) {
-  return c10::make_intrusive<TrivialBackend>();
+// Beyond what the backend waits by its own deadlines. NCCL, which has none, needs it on many machines.
+constexpr std::chrono::minutes kLongestConnecting{5};
+
+// In the store of the group: the rank begins to connect, and has done so.
+constexpr const char* kConnecting = "connecting";
+constexpr const char* kConnected = "connected";
+
+using Ranks = std::optional<std::vector<int>>;
+
+Ranks in_the_world(Ranks ranks, const BackendRequest& request) {
+  if (ranks)
+    for (int& rank : *ranks) rank = request.members.at(static_cast<size_t>(rank));
+  return ranks;
+}
+
+// Who has not begun to connect; nothing: the store does not say.
+Ranks absent_members(const BackendRequest& request) {
+  return in_the_world(absent_at(request.store, kConnecting, request.world_size), request);
+}
+
+// The same of a rank that leaves; where the others are asked to as well, who keeps silent has stopped on its way.
+Ranks members_left_behind(const BackendRequest& request) {
+  if (!request.stopped().value_or(StopWish{}).of_all) return absent_members(request);
+  return in_the_world(silent_while_leaving(request.store, kConnected, request.rank, request.world_size),
+                      request);
+}
+
+// Backends wait for their peers with deadlines of their own, in the store (which may not answer) or none (NCCL): the call owns all that
+// it touches, and is left where nobody wants it any more.
+c10::intrusive_ptr<c10d::Backend> connect_in_time(const BackendRequest& request,
+                                                  const BackendMaker& connect) {
+  return call_within(
+      2 * request.timeout + kLongestConnecting,
+      [request, connect] {
+        runtime::work_for(request.device);
+        announce(*request.store, kConnecting, request.rank);
+        auto backend = connect(request);
+        announce(*request.store, kConnected, request.rank);
+        return backend;
+      },
+      is_stopped(request.stopped));
 }
 
 c10::intrusive_ptr<c10d::Backend> connect_backend(const BackendRequest& request,
                                                   const BackendMaker& connect) {
+  if (request.world_size == 1) return c10::make_intrusive<TrivialBackend>();
+  const std::string place = "rank " + std::to_string(request.members.at(static_cast<size_t>(request.rank)));
   try {
-    return connect(request);
+    return connect_in_time(request, connect);
   } catch (const Error&) {
     throw;
+  } catch (const Unwanted&) {
+    throw stopped_waiting("stopped before the ranks had connected to each other over " + request.backend,
+                          place, members_left_behind(request), request.world_size, request.stopped);
   } catch (const std::exception& error) {
+    const std::vector<int> absent = absent_members(request).value_or(std::vector<int>{});
     throw Error(ExitCode::kWorkerLost, "the ranks could not connect to each other over " + request.backend)
-        .where("rank " + std::to_string(request.members.at(static_cast<size_t>(request.rank))))
-        .why(error.what())
+        .where(place)
+        .why((absent.empty() ? ""
+                             : "nothing was heard of " + name_missing_of(absent, request.world_size) + "; ") +
+             error.what())
         .hint(
             "see whether the machines reach each other, and by which interface (GLOO_SOCKET_IFNAME, "
             "NCCL_SOCKET_IFNAME)");
@@ -46,9 +94,8 @@ Communicator::Communicator(BackendRequest request, BackendMaker connect, std::st
       connect_(std::move(connect)),
       name_(std::move(name)),
       traffic_(std::move(traffic)),
-      backend_(c10::make_intrusive<ObservedBackend>(
-          connect_backend(request_, request_.world_size == 1 ? connect_trivially : connect_), traffic_,
-          request_.status)),
+      backend_(c10::make_intrusive<ObservedBackend>(connect_backend(request_, connect_), traffic_,
+                                                    request_.status)),
       group_(c10::make_intrusive<c10d::ProcessGroup>(request_.store, rank(), world_size())),
       given_up_(std::move(given_up)) {
   group_->setBackend(device().type(), c10d::ProcessGroup::BackendType::CUSTOM, backend_);

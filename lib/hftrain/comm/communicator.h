@@ -189,12 +189,12 @@ struct GroupOptions {
   bool watched = false;
   std::function<void(const Error&)> lost{};
   WorkWatch::StandIn stand_in{};  // see BackendRequest
-  // Whether the run is to stop: asked while the ranks find each other, which may take as long as `timeout`. Empty: never.
-  std::function<bool()> stopped{};
+  // Asked while the ranks find each other and connect, sub-groups' too, which may take as long as `timeout`.
+  StopReason stopped{};
 };
 
 // Opens the store and connects all ranks. kWorkerLost when a rank does not come within the deadline, kTerminatedUnsaved when the
-// run is stopped before they have come.
+// run is stopped before they have come or connected; either names the ranks that had not.
 std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, const BackendTable& backends);
 
 // Ends the run before it starts if ranks have read different plans: kEnvironment, naming the ranks that

@@ -30,7 +30,8 @@ std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, con
                          .status = options.status,
                          .watched = options.watched || !options.device.is_cpu(),
                          .lost = options.lost,
-                         .stand_in = options.stand_in};
+                         .stand_in = options.stand_in,
+                         .stopped = options.stopped};
   // One rank alone connects to nobody.
   if (options.world_size == 1) return std::make_unique<Communicator>(request, nullptr);
   const auto maker = backends.find(options.backend);

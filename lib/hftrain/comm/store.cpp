@@ -3,9 +3,9 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <numeric>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "hftrain/comm/own_thread.h"
 
@@ -14,10 +14,14 @@ namespace {
 
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
+constexpr const char* kPresent = "present";
+// Of a rank that is leaving: others wait for its end.
+constexpr std::chrono::milliseconds kStoreTells{1000};
+
 // The handshake of TCPStore has no deadline: a rank 0 that has inherited the socket but never serves it would
 // keep its clients for ever.
 StorePointer connect(const StoreAddress& address, int rank, int world_size,
-                     std::chrono::milliseconds deadline, const std::function<bool()>& stopped) {
+                     std::chrono::milliseconds deadline, const StopReason& stopped) {
   c10d::TCPStoreOptions options;
   options.port = address.port;
   options.isServer = rank == 0;
@@ -30,13 +34,21 @@ StorePointer connect(const StoreAddress& address, int rank, int world_size,
       [host = address.host, options]() -> StorePointer {
         return c10::make_intrusive<c10d::TCPStore>(host, options);
       },
-      stopped);
+      is_stopped(stopped));
 }
 
 std::vector<std::string> keys_of(const std::string& name, const std::vector<int>& ranks) {
   std::vector<std::string> keys;
   for (const int rank : ranks) keys.push_back("hftrain/" + name + '/' + std::to_string(rank));
   return keys;
+}
+
+std::vector<int> without_key(c10d::Store& store, const std::string& name, const std::vector<int>& ranks) {
+  std::vector<int> missing;
+  for (const int rank : ranks) {
+    if (!store.check(keys_of(name, {rank}))) missing.push_back(rank);
+  }
+  return missing;
 }
 
 std::vector<int> missing_of(c10d::Store& store, const std::string& name, const std::vector<int>& ranks,
@@ -47,25 +59,25 @@ std::vector<int> missing_of(c10d::Store& store, const std::string& name, const s
   } catch (const c10::DistStoreError&) {
     // The patience is over. Any other exception means that the store is gone.
   }
-  std::vector<int> missing;
-  for (const int rank : ranks) {
-    if (!store.check(keys_of(name, {rank}))) missing.push_back(rank);
-  }
-  return missing;
+  return without_key(store, name, ranks);
+}
+
+std::vector<int> all_of(int world_size) {
+  std::vector<int> ranks(static_cast<size_t>(world_size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
 }
 
 // Waits for the store to answer, however long that takes.
 std::vector<int> ask_everybody(c10d::Store& store, const std::string& name, int rank, int world_size,
                                std::chrono::milliseconds patience) {
-  std::vector<int> everybody(static_cast<size_t>(world_size));
-  for (int i = 0; i < world_size; ++i) everybody[static_cast<size_t>(i)] = i;
-  const std::vector<uint8_t> yes{1};
+  const std::vector<int> everybody = all_of(world_size);
   const std::string answered = name + "-answered";
 
-  store.set(keys_of(name, {rank}).front(), yes);
+  announce(store, name, rank);
   const std::vector<int> missing = missing_of(store, name, everybody, patience);
   if (missing.empty()) return missing;
-  store.set(keys_of(answered, {rank}).front(), yes);
+  announce(store, answered, rank);
   if (rank == 0) {
     std::vector<int> present;
     std::set_difference(everybody.begin(), everybody.end(), missing.begin(), missing.end(),
@@ -77,6 +89,61 @@ std::vector<int> ask_everybody(c10d::Store& store, const std::string& name, int 
 
 }  // namespace
 
+std::function<bool()> is_stopped(const StopReason& stopped) {
+  if (!stopped) return nullptr;
+  return [stopped] { return stopped().has_value(); };
+}
+
+void announce(c10d::Store& store, const std::string& name, int rank) {
+  store.set(keys_of(name, {rank}).front(), std::vector<uint8_t>{1});
+}
+
+std::optional<std::vector<int>> absent_at(const StorePointer& store, const std::string& name,
+                                          int world_size) {
+  try {
+    return call_within(kStoreTells, [store, name, world_size] {
+      return without_key(*store->clone(), name, all_of(world_size));
+    });
+  } catch (const std::exception&) {
+    return std::nullopt;  // rank 0 is frozen or gone, or no thread can be had
+  }
+}
+
+std::optional<std::vector<int>> silent_while_leaving(const StorePointer& store, const std::string& name,
+                                                     int rank, int world_size) {
+  try {
+    return call_within((rank == 0 ? 3 : 2) * kStoreTells, [store, name, rank, world_size] {
+      const StorePointer own = store->clone();
+      return without_key(*own, name, ask_everybody(*own, "leaving", rank, world_size, kStoreTells));
+    });
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+Error stopped_waiting(const std::string& what, const std::string& place,
+                      const std::optional<std::vector<int>>& missing, int world_size,
+                      const StopReason& stopped) {
+  std::string whom = "the others";
+  if (!missing) {
+    whom += "; the store of rank 0 does not say for whom";
+  } else if (!missing->empty()) {
+    whom = name_missing_of(*missing, world_size);
+  }
+  return Error(ExitCode::kTerminatedUnsaved, what)
+      .where(place)
+      .why(stopped().value_or(StopWish{}).why + " while it waited for " + whom)
+      .hint("start the run again; there was nothing to save");
+}
+
+std::string name_missing_of(const std::vector<int>& missing, int world_size) {
+  constexpr size_t kMost = 16;
+  const std::vector<int> first(missing.begin(), missing.begin() + std::min(missing.size(), kMost));
+  const size_t more = missing.size() - first.size();
+  return std::to_string(missing.size()) + " of " + std::to_string(world_size) +
+         " ranks: " + name_ranks(first) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
 std::string name_ranks(const std::vector<int>& ranks) {
   std::vector<std::string> names;
   for (const int rank : ranks) names.push_back(std::to_string(rank));
@@ -84,31 +151,30 @@ std::string name_ranks(const std::vector<int>& ranks) {
 }
 
 std::vector<int> missing_at(const StorePointer& store, const std::string& name, int rank, int world_size,
-                            std::chrono::milliseconds patience, const std::function<bool()>& stopped) {
+                            std::chrono::milliseconds patience, const StopReason& stopped) {
   return call_within((rank == 0 ? 2 : 1) * patience + kStoreAnswers,
                      [store, name, rank, world_size, patience] {
                        return ask_everybody(*store, name, rank, world_size, patience);
                      },
-                     stopped);
+                     is_stopped(stopped));
 }
 
 StorePointer open_store(const StoreAddress& address, int rank, int world_size,
-                        std::chrono::milliseconds deadline, const std::function<bool()>& stopped) {
+                        std::chrono::milliseconds deadline, const StopReason& stopped) {
   const std::string place =
       "rank " + std::to_string(rank) + ", store " + address.host + ':' + std::to_string(address.port);
+  StorePointer store;
   try {
-    StorePointer store = connect(address, rank, world_size, deadline, stopped);
-    const std::vector<int> missing = missing_at(store, "present", rank, world_size, deadline, stopped);
+    store = connect(address, rank, world_size, deadline, stopped);
+    const std::vector<int> missing = missing_at(store, kPresent, rank, world_size, deadline, stopped);
     if (missing.empty()) return store;
     throw Error(ExitCode::kWorkerLost, name_ranks(missing) + " did not come to the rendezvous")
         .where(place)
-        .why("waited " + std::to_string(deadline.count()) + " ms")
+        .why("waited " + std::to_string(deadline.count()) + " ms for " + name_missing_of(missing, world_size))
         .hint("see what those ranks did last; a larger --ddp_timeout waits longer");
   } catch (const Unwanted&) {
-    throw Error(ExitCode::kTerminatedUnsaved, "stopped before the ranks had found each other")
-        .where(place)
-        .why("a stop signal came while it waited for the others")
-        .hint("start the run again; there was nothing to save");
+    throw stopped_waiting("stopped before the ranks had found each other", place,
+                          store ? absent_at(store, kPresent, world_size) : std::nullopt, world_size, stopped);
   } catch (const c10::DistError& error) {
     throw Error(ExitCode::kWorkerLost, "the rendezvous store of rank 0 does not answer")
         .where(place)

@@ -23,7 +23,7 @@ fault("the request of a group forgets what the watch keeps of a work", "lib/hftr
       tests=["comm: a work that somebody stands in for goes with the wait for it, and is watched on"], says=r"alive == 0")
 
 fault("the world's group forgets what the watch keeps of a work", "lib/hftrain/comm/make_communicator.cpp",
-      ".stand_in = options.stand_in}", ".stand_in = {}}",
+      ".stand_in = options.stand_in,", ".stand_in = {},",
       tests=["comm: a rank that hangs is named though no host waits for it"], says=r"stood_in == 1")
 
 fault("a GPU holds nothing beside a rank's tensors", "lib/hftrain/plan/rank_memory.cpp",

@@ -1,0 +1,25 @@
+# Ranks that connect to each other behind the store.
+fault("a stop is not heard while the ranks connect",
+      "lib/hftrain/comm/communicator.cpp", "      is_stopped(request.stopped));", "      nullptr);",
+      tests=["comm: ranks that are stopped while another comes to the store and no further leave, and name it",
+             "runs: endings: stop while ranks connect to one that is frozen"], says=r"could not connect|did not end|expected 10")
+
+fault("sub-groups forget who stops the run",
+      "lib/hftrain/comm/communicator.cpp", "  BackendRequest request = request_;\n", "  BackendRequest request = request_;\n  request.stopped = nullptr;\n",
+      tests=["comm: ranks that are stopped while another comes to the store and no further leave, and name it"], says=r"could not connect")
+
+fault("a rank that freezes on its way is not named by those that leave",
+      "lib/hftrain/comm/communicator.cpp", "  if (!request.stopped().value_or(StopWish{}).of_all) return absent", "  if (request.stopped().value_or(StopWish{}).of_all) return absent",
+      tests=["comm: ranks that are stopped while another comes to the store and no further leave, and name it"], says=r"for the others|1 of 3 ranks")
+
+fault("ranks of a sub-group are named by their numbers in it",
+      "lib/hftrain/comm/communicator.cpp", "  if (ranks)\n    for (int& rank : *ranks) rank =", "  if (!ranks)\n    for (int& rank : *ranks) rank =",
+      tests=["comm: ranks that are stopped while another comes to the store and no further leave, and name it"], says=r"1 of 2 ranks|segmentation|SIGSEGV")
+
+fault("who has not come to the store is not named behind a stop",
+      "lib/hftrain/comm/store.cpp", "store ? absent_at(store, kPresent, world_size) : std::nullopt", "std::nullopt",
+      tests=["comm: a rank that is stopped while another has not come to the store leaves and names it"], says=r"does not say for whom")
+
+fault("who has not begun to connect is not named at the deadline",
+      "lib/hftrain/comm/communicator.cpp", "absent_members(request).value_or(std::vector<int>{})", "std::vector<int>{}",
+      tests=["comm: a peer that does not connect is named when the deadline has passed"], says=r"nothing was heard of")
