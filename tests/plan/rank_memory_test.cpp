@@ -58,6 +58,37 @@ TEST_CASE("an adapter stays in float32 beside parts of weights that are not") {
   CHECK(plan.memory_per_rank.parameters == (2 * weights + 4 * adapter) / kRanks);
 }
 
+TEST_CASE("modules that are saved whole beside an adapter have the model's type, gradients and state too") {
+  for (const std::string strategy : {"shard_grad_op", "full_shard", "no"}) {
+    INFO(strategy);
+    Words flags = {"--use_peft", "--lora_r", "4", "--dtype", "bfloat16", "--lora_modules_to_save", "wte"};
+    flags.insert(flags.end(), {"--nproc_per_node", std::to_string(kRanks)});
+    if (strategy != "no") flags.insert(flags.end(), {"--fsdp", strategy});
+    Case run(flags);
+    run.model.source_folder = "/base";
+    const RunPlan plan = run.plan();
+    const int64_t table = 100 * 8, adapter = plan.model.trainable_parameters - table;
+    const int64_t parts = strategy == "no" ? 1 : kRanks;
+    CHECK(plan.memory_per_rank.gradients == (2 * table + 4 * adapter) / parts);
+    CHECK(plan.memory_per_rank.optimizer == 2 * plan.memory_per_rank.gradients);
+    CHECK(plan.memory_per_rank.saving == (strategy == "no" ? 0 : 2 * table));
+  }
+}
+
+TEST_CASE("a save puts a parameter of an adapter together, whatever form was asked for") {
+  for (const char* form : {"FULL_STATE_DICT", "SHARDED_STATE_DICT"}) {
+    INFO(form);
+    Case run({"--fsdp", "--use_peft", "--lora_r", "4", "--async_save", "--fsdp_state_dict_type", form,
+              "--nproc_per_node", std::to_string(kRanks)});
+    run.model.source_folder = "/base";
+    const RunPlan plan = run.plan();
+    const int64_t written = 4 * plan.model.trainable_parameters + plan.memory_per_rank.optimizer;
+    CHECK(plan.memory_per_rank.saving ==
+          4 * 24 * 4 + written);  // of the products of queries, keys and values
+    CHECK(background_copies(plan).other == plan.memory_per_rank.optimizer);
+  }
+}
+
 TEST_CASE("a table of tokens is cast where a head multiplies by it") {
   const auto casts = [](const char* tied) {
     Case run({"--bf16"});

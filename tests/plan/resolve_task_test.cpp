@@ -359,7 +359,7 @@ TEST_CASE(
     return one;
   };
   CHECK_FALSE(contains(launched({}).notes(), "STATE_DICT"));
-  CHECK(launched({}).plan().strategy.state_dict == "sharded");
+  CHECK(launched({}).plan().strategy.state_dict == "full");
   CHECK(contains(launched({"--fsdp_state_dict_type", "SHARDED_STATE_DICT"}).notes(),
                  "SHARDED_STATE_DICT has no effect beside an adapter\n  where: --fsdp_state_dict_type"));
   const Case model = of({"--fsdp_config", R"({"state_dict_type": "SHARDED_STATE_DICT"})"});

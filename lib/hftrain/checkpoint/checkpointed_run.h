@@ -4,6 +4,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "hftrain/architectures/adapter.h"
@@ -30,6 +31,8 @@ struct CheckpointedRun {
 std::vector<size_t> trained_parameters(const CheckpointedRun& run);
 std::vector<architectures::SavedCopy> adapter_copies(const CheckpointedRun& run);
 
+// Of the numbers that write_model writes.
+uint64_t model_bytes(const CheckpointedRun& run);
 // Collective: the weights, or those of the adapter that is trained. `target` is null on all ranks but 0.
 void write_model(const CheckpointedRun& run, SaveTarget* target);
 

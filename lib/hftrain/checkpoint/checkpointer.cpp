@@ -120,17 +120,9 @@ uint64_t Checkpointer::copied_bytes() const {
     run_.strategy.visit_optimizer_state(visitor, access);
   };
   uint64_t bytes = kRest;
-  const bool whole = run_.plan.strategy.state_dict == "full" || run_.plan.model.adapter;
-  int64_t numbers = run_.table.count();
-  if (run_.plan.model.adapter) {
-    numbers = run_.plan.model.trainable_parameters;
-    for (const architectures::SavedCopy& copy : adapter_copies(run_))
-      numbers += run_.table.parameters[copy.parameter].numel();
-  }
+  const bool whole = run_.plan.strategy.state_dict == "full";
   if (!whole) bytes += saved_bytes(parameters);
-  if (whole && run_.writes_model())
-    bytes += static_cast<uint64_t>(numbers) *
-             (run_.plan.model.adapter ? sizeof(float) : c10::elementSize(run_.weight_dtype));
+  if (whole && run_.writes_model()) bytes += model_bytes(run_);
   return run_.plan.saving.only_model ? bytes : bytes + saved_bytes(optimizer);
 }
 
@@ -256,7 +248,7 @@ void Checkpointer::after_commit(Save& save) {
 // Weights come first: a rank that failed before them would leave the others waiting for its parts.
 std::optional<Error> Checkpointer::write_files(const CheckpointContents& contents, SaveTarget& target) {
   const int rank = run_.communicator.rank();
-  const bool whole = run_.plan.strategy.state_dict == "full" || run_.plan.model.adapter;  // which is small
+  const bool whole = run_.plan.strategy.state_dict == "full";
   std::optional<Error> failure = attempt([&] {
     if (whole) {
       write_model(run_, rank == 0 ? &target : nullptr);

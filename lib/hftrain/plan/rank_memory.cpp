@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,17 +21,43 @@ using architectures::ParameterTable;
 
 constexpr int64_t kMasterBytes = 4;  // bytes
 
-// What is trained beside frozen weights is float32, whatever their type.
-std::string trained_dtype(const RunPlan& plan) {
-  return plan.model.adapter ? "float32" : plan.model.master_dtype;
+// Adapters are float32 beside weights of any type. What is trained and saved whole beside them has the model's, as peft leaves it.
+const std::string& held_dtype(const ParameterSpec& parameter, const RunPlan& plan) {
+  static const std::string kAdapters = "float32";
+  return parameter.adapts ? kAdapters : plan.model.master_dtype;
+}
+
+int64_t held_bytes(const ParameterSpec& parameter, const RunPlan& plan) {
+  return bytes_of(held_dtype(parameter, plan));
 }
 
 int64_t parameter_bytes(const ParameterTable& table, const RunPlan& plan) {
-  const int64_t master = bytes_of(plan.model.master_dtype);
-  int64_t bytes = table.count() * master;
+  int64_t bytes = 0;
   for (const ParameterSpec& parameter : table.parameters)
-    bytes += parameter.adapts ? parameter.numel() * (kMasterBytes - master) : 0;
+    bytes += parameter.numel() * held_bytes(parameter, plan);
   return bytes;
+}
+
+// Of one type each, as optimizers go through them.
+std::map<std::string, ParameterTable> by_type(const ParameterTable& table, const RunPlan& plan) {
+  std::map<std::string, ParameterTable> tables;
+  for (const ParameterSpec& parameter : table.parameters)
+    tables[held_dtype(parameter, plan)].parameters.push_back(parameter);
+  return tables;
+}
+
+int64_t state_bytes(const ParameterTable& table, const RunPlan& plan) {
+  int64_t bytes = 0;
+  for (const auto& [dtype, part] : by_type(table, plan))
+    bytes += optimizer_state_bytes(plan.optimizer, part, dtype);
+  return bytes;
+}
+
+int64_t most_update_bytes(const ParameterTable& table, const RunPlan& plan) {
+  int64_t most = 0;
+  for (const auto& [dtype, part] : by_type(table, plan))
+    most = std::max(most, update_bytes(plan.optimizer, part, dtype));
+  return most;
 }
 
 // One parameter as a rank of a strategy holds it.
@@ -142,7 +170,8 @@ std::vector<UnitNumbers> in_order_of_reduction(const std::vector<UnitNumbers>& u
 
 // How a backward pass holds gradients: bytes of a number as it computes them, on their way, and of those that stay.
 struct GradientTypes {
-  int64_t compute, travelling, kept;
+  int64_t compute, travelling;
+  bool kept_so = true;  // those that stay have the type in which they travel
 };
 
 // Whole gradients that are there at once: of the units on their way, and of the one that the backward pass is at,
@@ -197,9 +226,8 @@ struct HeldGradients {
   int64_t on_host = 0;
 };
 
-// `whole`, `local`: numbers of all gradients, and of this rank's parts.
-HeldGradients held_gradients(const RunPlan& plan, int64_t whole, int64_t local, bool to_host) {
-  const int64_t parts = local * bytes_of(trained_dtype(plan));
+// `whole`: numbers of all gradients; `parts`: bytes of this rank's.
+HeldGradients held_gradients(const RunPlan& plan, int64_t whole, int64_t parts, bool to_host) {
   // On the GPU until the last micro-batch, behind which parts of them go to the host.
   if (keeps_whole_gradients(plan)) return {whole * kMasterBytes, to_host ? parts : 0};
   if (!to_host) return {parts, 0};
@@ -213,7 +241,7 @@ int64_t travelling_bytes(const std::vector<UnitNumbers>& units, const RunPlan& p
   const std::vector<UnitNumbers> order = in_order_of_reduction(units);
   const bool accumulates = plan.batch.accumulation_steps > 1;
   // They become the gradients that stay where there are none yet and the type is the same.
-  const bool apart = accumulates || to_host || bytes.travelling != bytes.kept;
+  const bool apart = accumulates || to_host || !bytes.kept_so;
   const int64_t parts = apart ? part_bytes(order, plan.strategy, bytes.travelling) : 0;
   if (!keeps_whole_gradients(plan)) return whole_gradient_bytes(order, bytes) + parts;
   // Whole gradients stay in float32 until the last micro-batch, and are counted as such.
@@ -242,10 +270,10 @@ void replicated(const ParameterTable& table, const RunPlan& plan, RankMemory& me
   if (plan.precision.compute != plan.model.master_dtype)
     memory.gathered = cast_numbers(table) * bytes_of(plan.precision.compute);
   if (!plan.do_train) return;
-  memory.gradients = plan.model.trainable_parameters * bytes_of(trained_dtype(plan));
   const ParameterTable learns = trained(table, plan.model.frozen);
-  memory.optimizer = optimizer_state_bytes(plan.optimizer, learns, trained_dtype(plan));
-  memory.update = update_bytes(plan.optimizer, learns, trained_dtype(plan));
+  memory.gradients = parameter_bytes(learns, plan);
+  memory.optimizer = state_bytes(learns, plan);
+  memory.update = most_update_bytes(learns, plan);
 }
 
 void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memory) {
@@ -257,7 +285,7 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   int64_t shards = 0, whole = 0;
   for (const ParameterSpec& parameter : table.parameters) {
     const Part part = part_of(parameter, strategy);
-    const int64_t own = parameter.adapts ? kMasterBytes : master;
+    const int64_t own = held_bytes(parameter, plan);
     const bool resident = strategy.stage < 3 || !part.sharded;
     const bool same_memory = resident && compute == own && !to_host;
     if (resident) whole += part.whole * compute;
@@ -265,10 +293,12 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
     if (!same_memory) shards += (pinned ? pinned_numbers(part.local) : part.local) * own;
   }
   const ParameterTable learns = trained(table, plan.model.frozen);
-  int64_t numbers = 0;
+  int64_t parts = 0;
+  GradientTypes types{compute, bytes_of(strategy.reduce_dtype)};
   for (const ParameterSpec& parameter : learns.parameters) {
-    const int64_t local = part_of(parameter, strategy).local;
-    numbers += to_host ? pinned_numbers(local) : local;
+    const int64_t local = part_of(parameter, strategy).local, bytes = held_bytes(parameter, plan);
+    parts += (to_host ? pinned_numbers(local) : local) * bytes;
+    types.kept_so = types.kept_so && bytes == types.travelling;
   }
   if (strategy.offload_parameters == "nvme") memory.parameters_on_nvme = std::exchange(shards, 0);
   memory.parameters = whole + shards;
@@ -278,14 +308,13 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   if (to_host && compute != master) memory.gathered += largest_part(table, strategy) * master;
   if (to_host) memory.on_host = shards;
   if (!plan.do_train) return;
-  const HeldGradients gradients = held_gradients(plan, learns.count(), numbers, to_host);
+  const HeldGradients gradients = held_gradients(plan, learns.count(), parts, to_host);
   memory.gradients = gradients.here + gradients.on_host;
   memory.gradients_on_host = gradients.on_host;
-  const GradientTypes types{compute, bytes_of(strategy.reduce_dtype), bytes_of(trained_dtype(plan))};
   memory.gathered += travelling_bytes(units, plan, types, to_host);
   const ParameterTable own = local_table(learns, strategy);
-  memory.optimizer = optimizer_state_bytes(plan.optimizer, own, trained_dtype(plan));
-  if (!to_host) memory.update = update_bytes(plan.optimizer, own, trained_dtype(plan));
+  memory.optimizer = state_bytes(own, plan);
+  if (!to_host) memory.update = most_update_bytes(own, plan);
   if (strategy.offload_optimizer == "nvme") {
     memory.nvme_staging = nvme_staging(strategy.nvme, memory.optimizer).bytes();
     memory.optimizer_on_nvme = std::exchange(memory.optimizer, 0);
@@ -293,21 +322,30 @@ void sharded(const ParameterTable& table, const RunPlan& plan, RankMemory& memor
   if (to_host) memory.on_host += gradients.on_host + memory.optimizer;
 }
 
+// What a save writes of the model: of a run with an adapter what it trains, and what stands in its file beside that.
+ParameterTable saved_table(const ParameterTable& table, const RunPlan& plan) {
+  if (!plan.model.adapter) return table;
+  ParameterTable saved = trained(table, plan.model.frozen);
+  for (const architectures::SavedCopy& copy : architectures::saved_copies(table, plan.model.adapter->spec))
+    saved.parameters.push_back(table.parameters[copy.parameter]);
+  return saved;
+}
+
 // Whole parameters are put together on rank 0 one at a time.
 int64_t gathering_bytes(const ParameterTable& table, const RunPlan& plan) {
   if (!plan.strategy.sharded() || plan.strategy.state_dict != "full" || plan.strategy.mesh_shard == 1)
     return 0;
   int64_t largest = 0;
-  for (const ParameterSpec& parameter : table.parameters) {
-    largest = std::max(largest, part_of(parameter, plan.strategy).whole);
+  for (const ParameterSpec& parameter : saved_table(table, plan).parameters) {
+    largest = std::max(largest, part_of(parameter, plan.strategy).whole * held_bytes(parameter, plan));
   }
-  return largest * bytes_of(plan.model.master_dtype);
+  return largest;
 }
 
 // What rank 0 writes of a checkpoint, which a save in the background copies first.
 int64_t written_bytes(const ParameterTable& table, const RunPlan& plan, const RankMemory& memory) {
   int64_t weights = weights_bytes(table, plan);
-  if (plan.strategy.state_dict != "full" && !plan.model.adapter) {  // an adapter is always saved whole
+  if (plan.strategy.state_dict != "full") {
     weights = 0;
     for (const ParameterSpec& parameter : table.parameters)
       weights += part_of(parameter, plan.strategy).local * bytes_of(plan.model.master_dtype);
@@ -355,18 +393,11 @@ ExpectedMemory expected_memory(const RunPlan& plan) {
 }
 
 int64_t weights_bytes(const ParameterTable& table, const RunPlan& plan) {
-  int64_t saved = plan.model.adapter ? plan.model.trainable_parameters : plan.model.parameters;
-  if (plan.model.adapter) {
-    for (const architectures::SavedCopy& copy : architectures::saved_copies(table, plan.model.adapter->spec))
-      saved += table.parameters[copy.parameter].numel();
-  }
-  return saved * bytes_of(trained_dtype(plan));
+  return parameter_bytes(saved_table(table, plan), plan);
 }
 
 int64_t whole_optimizer_bytes(const ParameterTable& table, const RunPlan& plan) {
-  return plan.do_train
-             ? optimizer_state_bytes(plan.optimizer, trained(table, plan.model.frozen), trained_dtype(plan))
-             : 0;
+  return plan.do_train ? state_bytes(trained(table, plan.model.frozen), plan) : 0;
 }
 
 }  // namespace hftrain::plan

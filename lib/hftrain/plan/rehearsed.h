@@ -18,7 +18,7 @@ inline Rehearsed rehearsed(const RunPlan& plan) {
   parts.evaluation = plan.data.validation && (plan.evaluation.interval.strategy != "no" ||
                                               plan.evaluation.on_start || plan.evaluation.at_end);
   parts.save = plan.saving.interval.strategy != "no";
-  const bool held_whole = parts.save && (plan.strategy.state_dict == "full" || plan.model.adapter);
+  const bool held_whole = parts.save && plan.strategy.state_dict == "full";
   parts.model = !held_whole;
   return parts;
 }

@@ -271,6 +271,7 @@ RunPlan resolve(const ResolveInput& input) {
   plan.strategy = resolve_strategy(input, plan.ranks, problems);
   plan.precision = resolve_precision(input, plan.ranks, problems);
   plan.model = resolve_model(input, plan.ranks, problems);
+  if (plan.model.adapter) plan.strategy.state_dict = "full";  // it is small, and peft reads it whole
   plan.data = resolve_data(input, plan, problems);
   plan.batch = resolve_batch(input, plan, problems);
   plan.steps = resolve_steps(input, plan);

@@ -258,13 +258,13 @@ void warn_of_unknown_keys(const ResolveInput& input, std::vector<Diagnostic>& no
 }
 
 // Where it was asked that checkpoints hold the model's weights in parts.
-void note_form(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
+void note_form(const ResolveInput& input, std::vector<Diagnostic>& notes) {
   const arguments::ParallelOptions& asked = input.parsed.arguments.parallel.sharding;
-  if (plan.strategy.state_dict == "full" || asked.state_dict_filled_in) return;
-  Diagnostic told =
-      note(plan.strategy.state_dict == "local" ? "LOCAL_STATE_DICT has no effect beside an adapter"
-                                               : "SHARDED_STATE_DICT has no effect beside an adapter",
-           "an adapter is small: checkpoints hold it whole, as peft reads it");
+  const std::string form = asked.state_dict.value_or("full");
+  if (form == "full" || asked.state_dict_filled_in) return;
+  Diagnostic told = note(form == "local" ? "LOCAL_STATE_DICT has no effect beside an adapter"
+                                         : "SHARDED_STATE_DICT has no effect beside an adapter",
+                         "an adapter is small: checkpoints hold it whole, as peft reads it");
   told.where = where(asked.state_dict.origin);
   notes.push_back(std::move(told));
 }
@@ -281,7 +281,7 @@ void note_adapter(const ResolveInput& input, const RunPlan& plan, std::vector<Di
     std::snprintf(text, sizeof text, "%.2f %%", share);
     notes.push_back(note("an adapter is trained: " + std::to_string(plan.model.trainable_parameters) +
                          " of " + std::to_string(plan.model.parameters) + " numbers, " + text));
-    return note_form(input, plan, notes);
+    return note_form(input, notes);
   }
   for (const char* flag : kAdapterFlags) {
     if (!is_said(input, flag)) continue;

@@ -83,9 +83,10 @@ struct StrategyPlan {
   bool forward_prefetch = false;
   bool limit_all_gathers = true;
   std::string reduce_dtype = "float32";  // of gradients on their way between ranks
-  std::string state_dict = "full";       // full | sharded | local: model weights in checkpoints
-  int64_t full_parameter_limit = 0;      // parameters of fewer numbers are never sharded; 0: all are
-  std::vector<std::string> ignored;      // names of parameters that are not sharded either, rising
+  std::string state_dict =
+      "full";  // full | sharded | local: model weights in checkpoints; an adapter is full
+  int64_t full_parameter_limit = 0;  // parameters of fewer numbers are never sharded; 0: all are
+  std::vector<std::string> ignored;  // names of parameters that are not sharded either, rising
   // DDP
   bool find_unused_parameters = false;
   std::optional<bool> static_graph;

@@ -33,7 +33,7 @@ void check_for_trainer(const ResolveInput& input, const RunPlan& plan, Problems&
     refuse("lr_scheduler_type",
            "scheduler.pt is written of schedules by steps, which " + plan.schedule.name + " is not",
            "--lr_scheduler_type linear, cosine or another one");
-  if (plan.strategy.state_dict != "full" && !plan.model.adapter)
+  if (plan.strategy.state_dict != "full")
     refuse_at(input.parsed.arguments.parallel.sharding.state_dict.origin,
               "their weights are in parts, and the Trainer opens whole ones",
               "have whole ones saved (FULL_STATE_DICT of FSDP, stage3_gather_16bit_weights_on_model_save of "

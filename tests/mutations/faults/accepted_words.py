@@ -279,7 +279,7 @@ fault("the port of c10d is taken without a word",
       says=r"names no port")
 
 fault("the form of checkpoints beside an adapter is taken without a word",
-      "lib/hftrain/plan/resolve_adapter.cpp", 'if (plan.strategy.state_dict == "full" || ', 'if (plan.strategy.state_dict != "full" || ',
+      "lib/hftrain/plan/resolve_adapter.cpp", 'if (form == "full" || ', 'if (form != "full" || ',
       tests=["plan: beside an adapter the form of checkpoints is told to do nothing, and the plan says that it is saved whole"],
       says=r"has no effect beside an adapter|STATE_DICT")
 

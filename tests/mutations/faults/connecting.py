@@ -23,3 +23,16 @@ fault("who has not come to the store is not named behind a stop",
 fault("who has not begun to connect is not named at the deadline",
       "lib/hftrain/comm/communicator.cpp", "absent_members(request).value_or(std::vector<int>{})", "std::vector<int>{}",
       tests=["comm: a peer that does not connect is named when the deadline has passed"], says=r"nothing was heard of")
+
+fault("an adapter is planned to be saved in parts", "lib/hftrain/plan/resolve.cpp",
+      "  if (plan.model.adapter) plan.strategy.state_dict", "  if (plan.model.adapter && false) plan.strategy.state_dict",
+      tests=["plan: a save puts a parameter of an adapter together, whatever form was asked for",
+             "plan: beside an adapter the form of checkpoints is told to do nothing, and the plan says that it is saved whole"], says=r"saving|state_dict")
+
+fault("modules that are saved whole are planned in float32", "lib/hftrain/plan/rank_memory.cpp",
+      "  return parameter.adapts ? kAdapters : plan", "  return plan.model.adapter ? kAdapters : plan",
+      tests=["plan: modules that are saved whole beside an adapter have the model's type, gradients and state too"], says=r"gradients")
+
+fault("a save of an adapter is planned to put the whole model together", "lib/hftrain/plan/rank_memory.cpp",
+      "  if (!plan.model.adapter) return table;\n", "  if (!plan.model.adapter || table.count() > 0) return table;\n",
+      tests=["plan: a save puts a parameter of an adapter together, whatever form was asked for"], says=r"saving")

@@ -45,7 +45,7 @@ fault("offloaded parameters are used before they are there",
       tests=["parallel: gradients that come to the host late are waited for before they are read"], says=r"FAILED|losses")
 
 fault("an adapter beside parts of bfloat16 weights is planned in their type",
-      "lib/hftrain/plan/rank_memory.cpp", "const int64_t own = parameter.adapts ? kMasterBytes : master;", "const int64_t own = master;",
+      "lib/hftrain/plan/rank_memory.cpp", "const int64_t own = held_bytes(parameter, plan);", "const int64_t own = master;",
       tests=["plan: an adapter stays in float32 beside parts of weights that are not"], says=r"adapter")
 
 fault("the plan casts a table of tokens whose rows alone are cast",
