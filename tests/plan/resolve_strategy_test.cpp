@@ -189,6 +189,40 @@ TEST_CASE("DDP looks for unused parameters unless told not to or activations are
             .strategy.find_unused_parameters);
 }
 
+TEST_CASE("DDP that takes the parameters of all updates for the same is refused where layers are dropped") {
+  const auto drops = [](const char* layerdrop, int ranks, std::vector<std::string> flags) {
+    Case run = cpu_run(ranks, std::move(flags));
+    run.parsed.arguments.run.task = "summarization";
+    run.model.architecture = two_stacks(
+        "bart",
+        std::string(
+            "encoder_layers=1,decoder_layers=1,encoder_attention_heads=2,decoder_attention_heads=2,") +
+            layerdrop);
+    return run;
+  };
+  const char* said = "ddp_static_graph does not go with layers that are dropped by chance";
+  for (const char* layerdrop : {"encoder_layerdrop=0.1", "decoder_layerdrop=0.1"}) {
+    const Error refused = drops(layerdrop, 2, {"--ddp_static_graph"}).error();
+    CHECK(refused.code() == ExitCode::kUsage);
+    CHECK(contains(refused.render(), said));
+  }
+  CHECK(drops("encoder_layerdrop=0.0", 2, {"--ddp_static_graph"}).plan().strategy.static_graph == true);
+  CHECK(drops("encoder_layerdrop=0.1", 1, {"--ddp_static_graph"}).plan().strategy.static_graph == true);
+  CHECK_FALSE(drops("encoder_layerdrop=0.1", 2, {}).plan().strategy.static_graph);
+  CHECK(drops("encoder_layerdrop=0.1", 2, {"--ddp_static_graph", "--gradient_accumulation_steps", "2"})
+            .plan()
+            .strategy.static_graph == true);
+  const auto unsearched = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--ddp_find_unused_parameters", "false"});
+    return drops("encoder_layerdrop=0.1", 2, std::move(more));
+  };
+  const char* needs = "layers that are dropped by chance need ddp_find_unused_parameters";
+  CHECK(contains(unsearched({}).error().render(), needs));
+  CHECK(contains(unsearched({"--ddp_static_graph", "--gradient_accumulation_steps", "2"}).error().render(),
+                 needs));
+  CHECK_FALSE(unsearched({"--gradient_checkpointing"}).plan().strategy.find_unused_parameters);
+}
+
 TEST_CASE(
     "use_liger_kernel false is told to switch fused operators off, also of a file that repeats the default") {
   const char* told = "use_liger_kernel false switches the fused operators off";

@@ -192,6 +192,8 @@ class Architecture {
   virtual bool norms_were_unlisted() const { return false; }
   virtual int64_t hidden_size() const = 0;
   virtual int64_t layers() const = 0;
+  // Whether training passes over blocks by chance, so that updates use other parameters.
+  virtual bool drops_layers() const { return false; }
   virtual ActivationFootprint activations() const = 0;
   // All layers(), in forward order. One stack of such blocks unless the family says otherwise.
   virtual std::vector<BlockStack> stacks() const { return {{layers(), activations(), false}}; }

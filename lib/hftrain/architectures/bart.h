@@ -35,6 +35,9 @@ class BartArchitecture final : public FamilyArchitecture {
   bool learned_positions() const override { return true; }
   int64_t hidden_size() const override { return config_.d_model; }
   int64_t layers() const override { return config_.encoder.layers + config_.decoder.layers; }
+  bool drops_layers() const override {
+    return config_.encoder.layerdrop > 0 || config_.decoder.layerdrop > 0;
+  }
   ActivationFootprint activations() const override;  // of the encoder
   std::vector<BlockStack> stacks() const override;
 

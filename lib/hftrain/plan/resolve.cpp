@@ -274,6 +274,7 @@ RunPlan resolve(const ResolveInput& input) {
   if (plan.model.adapter) plan.strategy.state_dict = "full";  // it is small, and peft reads it whole
   plan.data = resolve_data(input, plan, problems);
   plan.batch = resolve_batch(input, plan, problems);
+  check_dropped_layers(input, plan, problems);
   plan.steps = resolve_steps(input, plan);
   plan.optimizer = resolve_optimizer(input);
   plan.schedule = resolve_schedule(input, plan);

@@ -46,6 +46,8 @@ void check_resumed_schedule(const ResolveInput& input, const RunPlan& plan, Prob
 
 // resolve_strategy.cpp
 StrategyPlan resolve_strategy(const ResolveInput& input, const RanksPlan& ranks, Problems& problems);
+// DDP where updates use other parameters, as the model drops layers; after resolve_batch.
+void check_dropped_layers(const ResolveInput& input, const RunPlan& plan, Problems& problems);
 // What the user should know of the strategy.
 std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan& plan);
 

@@ -275,6 +275,24 @@ StrategyPlan resolve_strategy(const ResolveInput& input, const RanksPlan& ranks,
   return Resolution(input, ranks, problems).run();
 }
 
+void check_dropped_layers(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
+  const bool ddp = plan.do_train && plan.strategy.stage == 0 && plan.ranks.world_size > 1;
+  if (!ddp || !running_architecture(input)->drops_layers()) return;
+  const std::string hint = " out, or set the layerdrop of the model's config to 0";
+  const auto from = [&](const char* flag) { return input.parsed.origins.describe(flag); };
+  // Of micro-batches that reduce nothing the graph is walked at every update; recomputation gives all parameters gradients.
+  if (plan.strategy.static_graph.value_or(false) && !plan.batch.reduces_last_alone()) {
+    problems.usage("ddp_static_graph does not go with layers that are dropped by chance",
+                   from("ddp_static_graph"), "updates use other parameters than the first one",
+                   "leave --ddp_static_graph" + hint);
+  } else if (!plan.strategy.find_unused_parameters && !plan.model.gradient_checkpointing) {
+    problems.usage("layers that are dropped by chance need ddp_find_unused_parameters",
+                   from("ddp_find_unused_parameters"),
+                   "a dropped layer's parameters get no gradient, and DDP would wait for them",
+                   "leave --ddp_find_unused_parameters" + hint);
+  }
+}
+
 std::vector<Diagnostic> strategy_notes(const ResolveInput& input, const RunPlan& plan) {
   std::vector<Diagnostic> notes;
   const ParallelOptions& asked = input.parsed.arguments.parallel.sharding;

@@ -36,3 +36,11 @@ fault("modules that are saved whole are planned in float32", "lib/hftrain/plan/r
 fault("a save of an adapter is planned to put the whole model together", "lib/hftrain/plan/rank_memory.cpp",
       "  if (!plan.model.adapter) return table;\n", "  if (!plan.model.adapter || table.count() > 0) return table;\n",
       tests=["plan: a save puts a parameter of an adapter together, whatever form was asked for"], says=r"saving")
+
+fault("a static graph is taken where layers are dropped", "lib/hftrain/plan/resolve.cpp",
+      "  check_dropped_layers(input, plan, problems);\n", "",
+      tests=["plan: DDP that takes the parameters of all updates for the same is refused where layers are dropped"], says=r"nothing was refused|unexpected|refused|error")
+
+fault("a model says nothing of the layers that it drops", "lib/hftrain/architectures/bart.h",
+      "config_.encoder.layerdrop > 0 || config_.decoder.layerdrop > 0", "config_.encoder.layerdrop > 0",
+      tests=["plan: DDP that takes the parameters of all updates for the same is refused where layers are dropped"], says=r"unexpected|refused|error")
