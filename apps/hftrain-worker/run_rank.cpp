@@ -89,6 +89,8 @@ void FailureReport::tell(const Error& error) {
                   {"hint", first.hint}};
   if (const auto* of_peer = dynamic_cast<const checkpoint::PeerFailure*>(&error))
     failure["of_rank"] = of_peer->rank();
+  if (const auto* meeting = dynamic_cast<const comm::RanksMissing*>(&error))
+    failure["missing_ranks"] = meeting->ranks();
   // Of quick updates few are told while they go on.
   if (const int64_t step = status_.read().step; step >= 0) failure["step"] = step;
   events_.send(Kind::kFailed, failure);

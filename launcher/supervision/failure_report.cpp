@@ -79,13 +79,28 @@ Diagnostic explain_signal(const WorkerRecord& worker, Diagnostic report) {
   return report;
 }
 
-Diagnostic explain_reported(const WorkerRecord& worker, Diagnostic report) {
+// Where the ranks are that a meeting missed, which those that met do not know; empty on one machine.
+std::string places_of_missing(const plan::WorkerEvent& event, const JobRecord& job) {
+  const auto missing = event.data.find("missing_ranks");
+  if (missing == event.data.end() || !missing->is_array()) return "";
+  std::vector<std::string> places;
+  for (const WorkerRecord& worker : job.workers) {
+    const bool is_missing = std::find(missing->begin(), missing->end(), worker.rank) != missing->end();
+    const bool is_new = std::find(places.begin(), places.end(), worker.node) == places.end();
+    if (is_missing && is_new && !worker.node.empty()) places.push_back(worker.node);
+  }
+  return join(places, ", ");
+}
+
+Diagnostic explain_reported(const WorkerRecord& worker, const JobRecord& job, Diagnostic report) {
   const plan::WorkerEvent& event = *worker.failed;
   report.what = text_of(event, "what");
   if (report.what.empty()) report.what = rank_name(worker) + " failed and gave no reason";
   if (const std::string place = text_of(event, "where"); !place.empty())
     report.where = place + "; " + report.where;
   report.why = text_of(event, "why");
+  if (const std::string places = places_of_missing(event, job); !places.empty())
+    report.why += "; missing are ranks of " + places;
   report.hint = text_of(event, "hint");
   return report;
 }
@@ -152,7 +167,7 @@ Diagnostic explain(const JobRecord& job, const Verdict& verdict, const ReportFac
   report.where = where(worker, job.workers.size());
   switch (verdict.failure) {
     case Failure::kReported:
-      return explain_reported(worker, std::move(report));
+      return explain_reported(worker, job, std::move(report));
     case Failure::kSignal:
       return explain_signal(worker, std::move(report));
     case Failure::kHostMemory:

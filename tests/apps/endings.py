@@ -487,14 +487,27 @@ def stopped_while_connecting(fixture, output, ranks, stopped, at, by_launcher, *
 def scenario_stop_while_ranks_connect_to_one_that_is_frozen(fixture, output):
     """Behind the store, by the launcher and by somebody who signals one rank; and while sub-groups connect."""
     stranger = f"signal 15 from process {os.getpid()}, not from the launcher, came while it waited for the others"
-    launcher = "a stop signal came while it waited for 1 of 2 ranks: rank "
+    launcher = "a stop signal came while it waited for 1 of {} ranks: rank {}"
     hybrid = ("--fsdp", "hybrid_shard auto_wrap", "--parallelism_config", json.dumps({"dp_replicate_size": 2, "dp_shard_size": 2}))
     for number, (ranks, stopped, at, by_launcher, words, *flags) in enumerate((
-            (2, 1, 1, True, launcher + "1", "--ddp_backend", "shm"), (2, 1, 1, False, stranger, "--ddp_backend", "gloo"),
-            (4, 3, 2, True, launcher + "3", "--ddp_backend", "shm", *hybrid))):
+            (2, 1, 1, True, launcher.format(2, 1), "--ddp_backend", "shm"), (2, 1, 1, False, stranger, "--ddp_backend", "gloo"),
+            (4, 3, 2, True, launcher.format(4, 3), "--ddp_backend", "shm", *hybrid))):
         text, seconds = stopped_while_connecting(fixture, f"{output}-{number}", ranks, stopped, at, by_launcher, *flags)
         expect(text, f"stopped before the ranks had connected to each other over {flags[1]}", words)
     return f"10 after {seconds:.0f} s"
+
+
+def scenario_stop_of_two_nodes_while_ranks_connect(fixture, output):
+    environment = {**fixture.environment, "LD_PRELOAD": str(BUILD / "lib" / "libstops_itself.so"), "STOPPED_RANK": "1", "STOPPED_AT": "1"}
+    meeting = ["--nnodes", 2, "--master_addr", "127.0.0.1", "--master_port", free_port(), "--max_steps", 2]
+    jobs = [subprocess.Popen([HFTRAIN, *fixture.flags(output, *meeting, "--node_rank", node, ranks=1)], env=environment, text=True,
+                             stderr=subprocess.PIPE) for node in range(2)]
+    until(jobs[0], lambda: any(is_stopped(pid) for pid, rank in processes_of(output).items() if rank == 1), "a rank that stops itself")
+    time.sleep(slowness())
+    send(jobs[0].pid, signal.SIGTERM)
+    texts = [ends_with(job, 10) for job in jobs]
+    expect(texts[0], "a stop signal came while it waited for 1 of 2 ranks: rank 1; missing are ranks of node 1")
+    return "10 on both, and the node is named"
 
 
 def main():

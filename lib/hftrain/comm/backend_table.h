@@ -23,6 +23,7 @@ struct BackendRequest {
   std::string backend;  // the name in the table
   int rank = 0;
   int world_size = 1;
+  int all_ranks = 1;         // of the world, where this is a group within it
   std::vector<int> members;  // by rank: what it is called in messages, its rank in the world
   bool one_machine = true;   // all ranks are on this machine
   std::string master_host;   // where rank 0 is; used with several nodes

@@ -18,28 +18,16 @@ constexpr std::chrono::seconds kLastWorks{5};
 // Beyond what the backend waits by its own deadlines. NCCL, which has none, needs it on many machines.
 constexpr std::chrono::minutes kLongestConnecting{5};
 
-// In the store of the group: the rank begins to connect, and has done so.
-constexpr const char* kConnecting = "connecting";
-constexpr const char* kConnected = "connected";
-
-using Ranks = std::optional<std::vector<int>>;
-
-Ranks in_the_world(Ranks ranks, const BackendRequest& request) {
-  if (ranks)
-    for (int& rank : *ranks) rank = request.members.at(static_cast<size_t>(rank));
-  return ranks;
+ConnectingGroup group_of(const BackendRequest& request) {
+  return {request.store, request.members, request.rank, request.all_ranks};
 }
 
-// Who has not begun to connect; nothing: the store does not say.
-Ranks absent_members(const BackendRequest& request) {
-  return in_the_world(absent_at(request.store, kConnecting, request.world_size), request);
-}
-
-// The same of a rank that leaves; where the others are asked to as well, who keeps silent has stopped on its way.
-Ranks members_left_behind(const BackendRequest& request) {
-  if (!request.stopped().value_or(StopWish{}).of_all) return absent_members(request);
-  return in_the_world(silent_while_leaving(request.store, kConnected, request.rank, request.world_size),
-                      request);
+RanksMissing stopped_connecting(const BackendRequest& request, const std::string& place) {
+  const ConnectingGroup group = group_of(request);
+  const bool of_all = request.stopped().value_or(StopWish{}).of_all;
+  return stopped_waiting("stopped before the ranks had connected to each other over " + request.backend,
+                         place, of_all ? left_behind(group) : not_connecting(group),
+                         of_all ? request.all_ranks : request.world_size, request.stopped);
 }
 
 // Backends wait for their peers with deadlines of their own, in the store (which may not answer) or none (NCCL): the call owns all that
@@ -50,9 +38,9 @@ c10::intrusive_ptr<c10d::Backend> connect_in_time(const BackendRequest& request,
       2 * request.timeout + kLongestConnecting,
       [request, connect] {
         runtime::work_for(request.device);
-        announce(*request.store, kConnecting, request.rank);
+        begin_connecting(group_of(request));
         auto backend = connect(request);
-        announce(*request.store, kConnected, request.rank);
+        end_connecting(group_of(request));
         return backend;
       },
       is_stopped(request.stopped));
@@ -67,18 +55,19 @@ c10::intrusive_ptr<c10d::Backend> connect_backend(const BackendRequest& request,
   } catch (const Error&) {
     throw;
   } catch (const Unwanted&) {
-    throw stopped_waiting("stopped before the ranks had connected to each other over " + request.backend,
-                          place, members_left_behind(request), request.world_size, request.stopped);
+    throw stopped_connecting(request, place);
   } catch (const std::exception& error) {
-    const std::vector<int> absent = absent_members(request).value_or(std::vector<int>{});
-    throw Error(ExitCode::kWorkerLost, "the ranks could not connect to each other over " + request.backend)
-        .where(place)
-        .why((absent.empty() ? ""
-                             : "nothing was heard of " + name_missing_of(absent, request.world_size) + "; ") +
-             error.what())
-        .hint(
-            "see whether the machines reach each other, and by which interface (GLOO_SOCKET_IFNAME, "
-            "NCCL_SOCKET_IFNAME)");
+    const std::vector<int> absent = not_connecting(group_of(request)).value_or(std::vector<int>{});
+    throw RanksMissing(
+        Error(ExitCode::kWorkerLost, "the ranks could not connect to each other over " + request.backend)
+            .where(place)
+            .why((absent.empty()
+                      ? ""
+                      : "nothing was heard of " + name_missing_of(absent, request.world_size) + "; ") +
+                 error.what())
+            .hint("see whether the machines reach each other, and by which interface (GLOO_SOCKET_IFNAME, "
+                  "NCCL_SOCKET_IFNAME)"),
+        absent);
   }
 }
 

@@ -20,6 +20,7 @@ std::unique_ptr<Communicator> make_communicator(const GroupOptions& options, con
                          .backend = options.backend,
                          .rank = options.rank,
                          .world_size = options.world_size,
+                         .all_ranks = options.world_size,
                          .members = first_ranks(options.world_size),
                          .one_machine = options.one_machine,
                          .master_host = options.store.host,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "hftrain/base/text.h"
@@ -15,6 +16,10 @@ namespace {
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 constexpr const char* kPresent = "present";
+// In the store of a group: the rank begins to connect, and has done so. In that of all: it is about it, in some group.
+constexpr const char* kConnecting = "connecting";
+constexpr const char* kConnected = "connected";
+constexpr const char* kUnderWay = "connecting-now";
 // Of a rank that is leaving: others wait for its end.
 constexpr std::chrono::milliseconds kStoreTells{1000};
 
@@ -68,15 +73,37 @@ std::vector<int> all_of(int world_size) {
   return ranks;
 }
 
-// Waits for the store to answer, however long that takes.
+// Of all ranks, whatever the group.
+StorePointer outermost(const StorePointer& store) {
+  auto* prefixed = dynamic_cast<c10d::PrefixStore*>(store.get());
+  return prefixed == nullptr ? store : prefixed->getUnderlyingNonPrefixStore();
+}
+
+int own_number(const ConnectingGroup& group) {
+  return group.members.at(static_cast<size_t>(group.rank));
+}
+
+// A member that has not connected, by its number in the world.
+bool is_awaited(c10d::Store& store, const std::vector<int>& members, int rank) {
+  const auto place = std::find(members.begin(), members.end(), rank);
+  return place != members.end() &&
+         !without_key(store, kConnected, {static_cast<int>(place - members.begin())}).empty();
+}
+
+using Filter = std::function<void(std::vector<int>&)>;
+
+// Waits for the store to answer, however long that takes. `filter` leaves of the missing what is returned; it may ask the store too,
+// which rank 0 keeps until everybody has answered.
 std::vector<int> ask_everybody(c10d::Store& store, const std::string& name, int rank, int world_size,
-                               std::chrono::milliseconds patience) {
+                               std::chrono::milliseconds patience, const Filter& filter = nullptr) {
   const std::vector<int> everybody = all_of(world_size);
   const std::string answered = name + "-answered";
 
   announce(store, name, rank);
   const std::vector<int> missing = missing_of(store, name, everybody, patience);
   if (missing.empty()) return missing;
+  std::vector<int> told = missing;
+  if (filter) filter(told);
   announce(store, answered, rank);
   if (rank == 0) {
     std::vector<int> present;
@@ -84,7 +111,7 @@ std::vector<int> ask_everybody(c10d::Store& store, const std::string& name, int 
                         std::back_inserter(present));
     missing_of(store, answered, present, patience);
   }
-  return missing;
+  return told;
 }
 
 }  // namespace
@@ -109,31 +136,54 @@ std::optional<std::vector<int>> absent_at(const StorePointer& store, const std::
   }
 }
 
-std::optional<std::vector<int>> silent_while_leaving(const StorePointer& store, const std::string& name,
-                                                     int rank, int world_size) {
+void begin_connecting(const ConnectingGroup& group) {
+  announce(*group.store, kConnecting, group.rank);
+  announce(*outermost(group.store), kUnderWay, own_number(group));
+}
+
+void end_connecting(const ConnectingGroup& group) {
+  announce(*group.store, kConnected, group.rank);
+  outermost(group.store)->deleteKey(keys_of(kUnderWay, {own_number(group)}).front());
+}
+
+std::optional<std::vector<int>> not_connecting(const ConnectingGroup& group) {
+  auto absent = absent_at(group.store, kConnecting, static_cast<int>(group.members.size()));
+  if (absent)
+    for (int& rank : *absent) rank = group.members.at(static_cast<size_t>(rank));
+  return absent;
+}
+
+std::optional<std::vector<int>> left_behind(const ConnectingGroup& group) {
   try {
-    return call_within((rank == 0 ? 3 : 2) * kStoreTells, [store, name, rank, world_size] {
-      const StorePointer own = store->clone();
-      return without_key(*own, name, ask_everybody(*own, "leaving", rank, world_size, kStoreTells));
+    return call_within((own_number(group) == 0 ? 4 : 3) * kStoreTells, [group] {
+      const StorePointer own = group.store->clone(), world = outermost(own);
+      const auto without_those_that_went_on = [&](std::vector<int>& silent) {
+        std::erase_if(silent, [&](int rank) {
+          return !is_awaited(*own, group.members, rank) && !without_key(*world, kUnderWay, {rank}).empty();
+        });
+      };
+      return ask_everybody(*world, "leaving", own_number(group), group.all_ranks, kStoreTells,
+                           without_those_that_went_on);
     });
   } catch (const std::exception&) {
     return std::nullopt;
   }
 }
 
-Error stopped_waiting(const std::string& what, const std::string& place,
-                      const std::optional<std::vector<int>>& missing, int world_size,
-                      const StopReason& stopped) {
+RanksMissing stopped_waiting(const std::string& what, const std::string& place,
+                             const std::optional<std::vector<int>>& missing, int world_size,
+                             const StopReason& stopped) {
   std::string whom = "the others";
   if (!missing) {
     whom += "; the store of rank 0 does not say for whom";
   } else if (!missing->empty()) {
     whom = name_missing_of(*missing, world_size);
   }
-  return Error(ExitCode::kTerminatedUnsaved, what)
-      .where(place)
-      .why(stopped().value_or(StopWish{}).why + " while it waited for " + whom)
-      .hint("start the run again; there was nothing to save");
+  return {Error(ExitCode::kTerminatedUnsaved, what)
+              .where(place)
+              .why(stopped().value_or(StopWish{}).why + " while it waited for " + whom)
+              .hint("start the run again; there was nothing to save"),
+          missing.value_or(std::vector<int>{})};
 }
 
 std::string name_missing_of(const std::vector<int>& missing, int world_size) {
@@ -168,10 +218,12 @@ StorePointer open_store(const StoreAddress& address, int rank, int world_size,
     store = connect(address, rank, world_size, deadline, stopped);
     const std::vector<int> missing = missing_at(store, kPresent, rank, world_size, deadline, stopped);
     if (missing.empty()) return store;
-    throw Error(ExitCode::kWorkerLost, name_ranks(missing) + " did not come to the rendezvous")
-        .where(place)
-        .why("waited " + std::to_string(deadline.count()) + " ms for " + name_missing_of(missing, world_size))
-        .hint("see what those ranks did last; a larger --ddp_timeout waits longer");
+    throw RanksMissing(Error(ExitCode::kWorkerLost, name_ranks(missing) + " did not come to the rendezvous")
+                           .where(place)
+                           .why("waited " + std::to_string(deadline.count()) + " ms for " +
+                                name_missing_of(missing, world_size))
+                           .hint("see what those ranks did last; a larger --ddp_timeout waits longer"),
+                       missing);
   } catch (const Unwanted&) {
     throw stopped_waiting("stopped before the ranks had found each other", place,
                           store ? absent_at(store, kPresent, world_size) : std::nullopt, world_size, stopped);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+#include <utility>
 #include <vector>
 
 #include "hftrain/base/error.h"
@@ -21,6 +22,16 @@ struct StoreAddress {
   uint16_t port = 0;
   int listen_fd =
       -1;  // rank 0: the listening socket that the launcher has bound to `port`; the store takes it over
+};
+
+// Ranks did not come, as `error` says.
+class RanksMissing : public Error {
+ public:
+  RanksMissing(Error error, std::vector<int> ranks) : Error(std::move(error)), ranks_(std::move(ranks)) {}
+  const std::vector<int>& ranks() const noexcept { return ranks_; }  // by their numbers in the world
+
+ private:
+  std::vector<int> ranks_;
 };
 
 struct StopWish {
@@ -56,16 +67,26 @@ void announce(c10d::Store& store, const std::string& name, int rank);
 // another thread may wait in `store`. Nothing where it does not answer within a second.
 std::optional<std::vector<int>> absent_at(const c10::intrusive_ptr<c10d::Store>& store,
                                           const std::string& name, int world_size);
-// Those that neither leave as this rank does, all of which are asked to, nor had come to the point `name`: they are given a second.
-// Rank 0 stays until the others have their answer, or another second. Otherwise as absent_at.
-std::optional<std::vector<int>> silent_while_leaving(const c10::intrusive_ptr<c10d::Store>& store,
-                                                     const std::string& name, int rank, int world_size);
+// A group of ranks that connect to each other, in whose store they say that they begin to, and that they have done so.
+struct ConnectingGroup {
+  c10::intrusive_ptr<c10d::Store> store;  // of the group
+  std::vector<int> members;               // by rank of the group: its number in the world
+  int rank = 0;                           // this one's, in the group
+  int all_ranks = 0;                      // of the world
+};
+void begin_connecting(const ConnectingGroup& group);
+void end_connecting(const ConnectingGroup& group);
+// By their numbers in the world: members that have not begun. As absent_at.
+std::optional<std::vector<int>> not_connecting(const ConnectingGroup& group);
+// Of a rank that leaves, as all are asked to: those of the world that do not within a second, and were to connect in this group or are
+// about it in another. Rank 0 stays until the others have their answer, or another second.
+std::optional<std::vector<int>> left_behind(const ConnectingGroup& group);
 
 // The end of a rank that is stopped while it waits for others. `missing`: by their numbers in the world, of `world_size` that were
 // to come; nothing: nobody could be asked.
-Error stopped_waiting(const std::string& what, const std::string& place,
-                      const std::optional<std::vector<int>>& missing, int world_size,
-                      const StopReason& stopped);
+RanksMissing stopped_waiting(const std::string& what, const std::string& place,
+                             const std::optional<std::vector<int>>& missing, int world_size,
+                             const StopReason& stopped);
 
 // "1 of 4 ranks: rank 3"; of many only the first are named.
 std::string name_missing_of(const std::vector<int>& missing, int world_size);

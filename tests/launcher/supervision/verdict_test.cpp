@@ -268,6 +268,19 @@ TEST_CASE("the report of a worker's own error carries its four parts") {
                   "y\n  try: h") == 0);
 }
 
+TEST_CASE("the report of a meeting says on which nodes the ranks are that did not come") {
+  JobRecord job{.workers = {reported(0, 9, 1.0), ended_by_launcher(1, SIGTERM, 2.0),
+                            ended_by_launcher(2, SIGTERM, 2.0), ended_by_launcher(3, SIGTERM, 2.0)}};
+  job.workers[2].node = job.workers[3].node = "node 1 (host-b)";
+  CHECK(report_of(job).find("  why: y\n") != std::string::npos);
+  job.workers[0].failed->data["missing_ranks"] = {1};
+  CHECK(report_of(job).find("  why: y\n") != std::string::npos);
+  job.workers[0].failed->data["missing_ranks"] = {2, 3};
+  CHECK(report_of(job).find("  why: y; missing are ranks of node 1 (host-b)\n") != std::string::npos);
+  job.workers[0].failed->data["missing_ranks"] = "2";
+  CHECK(report_of(job).find("  why: y\n") != std::string::npos);
+}
+
 TEST_CASE("the crash record holds how the rank ended and its own account") {
   const JobRecord job{.workers = {reported(2, 5, 1.0)}};
   const FailureReport report = make_failure_report(job, judge(job), ReportFacts());
