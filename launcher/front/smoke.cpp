@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <ostream>
 
+#include "hftrain/arguments/smoke_variable.h"
 #include "hftrain/base/caught_error.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
@@ -16,6 +17,8 @@
 #include "hftrain/base/hash.h"
 #include "hftrain/base/json.h"
 #include "hftrain/machine/detect_topology.h"
+#include "hftrain/plan/run_plan.h"
+#include "hftrain/plan/smoke_ranks.h"
 #include "hftrain/plan/topology.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "launcher/front/inputs.h"
@@ -203,6 +206,7 @@ class Smoke {
   Environment environment() const {
     Environment environment = context_.environment;
     environment.set("HFTRAIN_CACHE", folder_ + "/cache");
+    environment.set(arguments::kSmokeVariable, "1");
     for (const TrackerPlace& place : tracker_places())
       environment.set(std::string(place.variable), folder_ + '/' + std::string(place.tracker));
     for (const auto& [variable, value] : setting_.environment) environment.set(variable, value);
@@ -238,8 +242,14 @@ class Smoke {
 
   std::string straight() {
     launcher::WatchedProcess run = start(kStraight);
-    return expect(ExitCode::kDone, end_of(run), run);
+    if (std::string problem = expect(ExitCode::kDone, end_of(run), run); !problem.empty()) return problem;
+    const std::string path = run_folder(output_of(kStraight)).plan();
+    const plan::RunPlan plan = plan::run_plan_from_json(read_json_file(path), path);
+    // Which only the plan knows: how many ranks and updates there are.
+    for (const Diagnostic& note : plan::notes_of_smoke(parsed_, plan)) say(note.what + ": " + note.why);
+    return "";
   }
+  void say(const std::string& note) const { context_.err << "note: " << note << '\n'; }
 
   bool has_checkpoint() const {
     return path_exists(storage::checkpoint_path(output_of(kKilled), setting_.length.first_save) +

@@ -138,6 +138,24 @@ def scenario_accumulation_does_not_make_it_long(fixture):
         raise SystemExit(f"DeepSpeed's accumulation is not counted:\n{result.stdout}")
 
 
+def scenario_ranks_and_updates_that_a_file_has_more_of(fixture):
+    folder = pathlib.Path(fixture.folder)
+    schedule = {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 5, "warmup_max_lr": 1e-4, "total_num_steps": 10000}}
+    (folder / "eight.json").write_text(json.dumps({
+        "train_batch_size": 64, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, "zero_optimization": {"stage": 2},
+        "optimizer": {"type": "AdamW", "params": {"lr": 1e-4}}, "scheduler": schedule}))
+    result = passes(fixture, "--deepspeed", folder / "eight.json", "--learning_rate", 1e-4, "--max_steps", 10000, "--use_cpu")
+    for told in ("is 16 here: this check has 2 ranks, with micro-batches of 4, 2 an update", "is 30 here: this check has as many updates"):
+        expect(told in result.stderr, told, result.stderr)
+    (folder / "hybrid.yaml").write_text("distributed_type: FSDP\nuse_cpu: true\nnum_machines: 2\nnum_processes: 16\nmachine_rank: 0\n"
+                                        "main_process_ip: 10.0.0.1\nmain_process_port: 29500\n"
+                                        "fsdp_config:\n  fsdp_version: 2\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n"
+                                        "parallelism_config:\n  parallelism_config_dp_replicate_size: 2\n"
+                                        "  parallelism_config_dp_shard_size: 8\n")
+    result = passes(fixture, "--config", folder / "hybrid.yaml", "--nproc_per_node", 4)
+    expect("the mesh is 2 x 2 (replicate x shard) here, not of 8 ranks" in result.stderr, "the mesh is told", result.stderr)
+
+
 # Stands for hftrain-worker; $2 is the plan, $PLAN a copy of it to spoil.
 WRAPPER = """#!/bin/sh
 PLAN="$2.$RANK"; cp "$2" "$PLAN"; RESUMES=no

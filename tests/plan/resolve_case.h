@@ -35,8 +35,8 @@ inline Topology machine(int gpus, std::optional<std::string> mask = std::nullopt
 
 // A run of a tiny GPT-2 over 1000 samples, on which each test changes what it is about.
 struct Case {
-  explicit Case(std::vector<std::string> flags = {}, Topology where = machine(0))
-      : topology(std::move(where)) {
+  explicit Case(std::vector<std::string> flags = {}, Topology where = machine(0), Environment variables = {})
+      : environment(std::move(variables)), topology(std::move(where)) {
     std::vector<std::string> argv = {
         "--model_type",       "gpt2",
         "--config_overrides", "n_layer=2,n_embd=8,n_head=2,vocab_size=100,n_positions=64",

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "hftrain/arguments/compat.h"
+#include "hftrain/arguments/smoke_variable.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/communication_variables.h"
 #include "hftrain/plan/expected_time.h"
@@ -12,6 +13,7 @@
 #include "hftrain/plan/release_habits.h"
 #include "hftrain/plan/requested_threads.h"
 #include "hftrain/plan/resolve_parts.h"
+#include "hftrain/plan/smoke_ranks.h"
 #include "hftrain/plan/special_tokens.h"
 #include "hftrain/plan/tracker_variables.h"
 
@@ -345,6 +347,9 @@ std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& pla
   note_dropped_rows(plan, notes);
   note_resume(input, plan, notes);
   note_budget(input, plan, notes);
+  if (arguments::is_of_smoke(input.environment)) {
+    for (Diagnostic& told : notes_of_smoke(input.parsed, plan)) notes.push_back(std::move(told));
+  }
   return notes;
 }
 

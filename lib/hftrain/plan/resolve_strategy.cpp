@@ -5,8 +5,10 @@
 #include <ranges>
 #include <regex>
 
+#include "hftrain/arguments/smoke_variable.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/resolve_parts.h"
+#include "hftrain/plan/smoke_ranks.h"
 #include "hftrain/plan/units.h"
 
 namespace hftrain::plan {
@@ -135,7 +137,13 @@ class Resolution {
     }
     if (!shards && asked_.shard_ranks.value_or(1) > 1) return refuse_shards();
     if (asked_.shard_ranks) shard = *asked_.shard_ranks;
-    const int64_t replicate = asked_.replicate_ranks.value_or(std::max<int64_t>(1, world / shard));
+    int64_t replicate = asked_.replicate_ranks.value_or(std::max<int64_t>(1, world / shard));
+    const bool has_groups = kind_.hybrid || !shards || replicate == 1;
+    if (replicate * shard > world && has_groups && arguments::is_of_smoke(input_.environment)) {
+      const MeshSizes sizes = smaller_mesh(asked_.replicate_ranks, asked_.shard_ranks, world);
+      replicate = shards ? sizes.replicate : world;
+      shard = shards ? sizes.shard : 1;
+    }
     if (replicate * shard != world) return refuse_mesh(replicate, shard);
     if (!kind_.hybrid && shards && replicate > 1) {
       return problems_.usage(

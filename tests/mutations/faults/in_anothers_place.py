@@ -76,7 +76,7 @@ fault("ignored_modules do not know a module whose weight is tied",
       says=r"no module's name matches")
 
 fault("another max_steps than total_num_steps is told behind all other mistakes",
-      "lib/hftrain/arguments/import/deepspeed_optimizer.cpp", "if (asked > 0 && asked != total)", "if (asked < 0 && asked != total)",
+      "lib/hftrain/arguments/import/deepspeed_optimizer.cpp", "if (asked > 0 && asked != total &&", "if (asked < 0 && asked != total &&",
       tests=["arguments: D1: total_num_steps is held against max_steps, beside every other mismatch"],
       says=r"max_steps differ")
 

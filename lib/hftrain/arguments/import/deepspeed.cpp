@@ -10,6 +10,7 @@
 #include "hftrain/arguments/import/deepspeed_keys.h"
 #include "hftrain/arguments/import/deepspeed_parts.h"
 #include "hftrain/arguments/section.h"
+#include "hftrain/arguments/smoke_variable.h"
 #include "hftrain/arguments/value.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/text.h"
@@ -61,7 +62,8 @@ void overrule_variables(const CheckedSection& keys, FlagValues& flags, ParseOutc
   }
 }
 
-void import_file(Section& section, ParseOutcome& outcome, Diagnostics& problems) {
+void import_file(Section& section, const Environment& environment, ParseOutcome& outcome,
+                 Diagnostics& problems) {
   if (section.values.contains("compute_environment") || section.values.contains("distributed_type")) {
     problems.push_back(
         {.what = "deepspeed: this is a configuration of Accelerate",
@@ -75,7 +77,7 @@ void import_file(Section& section, ParseOutcome& outcome, Diagnostics& problems)
   DeepSpeedOptions options;
   FlagValues flags(outcome, problems);
   CheckedSection keys(section, "deepspeed", {problems, outcome.notes});
-  const DeepSpeedFile file{keys, outcome, flags, options, problems};
+  const DeepSpeedFile file{keys, outcome, flags, options, problems, is_of_smoke(environment)};
   const size_t before = problems.size();
   keys.check(deepspeed_keys());
   if (problems.size() > before) return;  // what follows from a wrong key would only repeat it
@@ -316,7 +318,7 @@ void import_deepspeed(const Environment& environment, ParseOutcome& outcome, Dia
   if (announces_deepspeed(environment)) note_announcement(outcome);
   const size_t before = problems.size();
   std::optional<Section> section = configuration(outcome, problems);
-  if (section) import_file(*section, outcome, problems);
+  if (section) import_file(*section, environment, outcome, problems);
   if (!section && problems.size() > before) return;
   LaunchFlags(outcome, problems).run(section.has_value());
   scale_loss(outcome.arguments);

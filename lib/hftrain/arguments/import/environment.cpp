@@ -99,7 +99,7 @@ constexpr std::array kOthersOfLaunch = {"ACCELERATE_TORCH_DEVICE", "ACCELERATE_U
                                         "ACCELERATE_CONFIG_DS_FIELDS", "ACCELERATE_DEBUG_MODE"};
 
 // What starts the machines of a host file reads them before any of those reads a file.
-constexpr std::array kOfStarter = {"DS_ENV_FILE", "HFTRAIN_SSH", "HFTRAIN_HOSTED"};
+constexpr std::array kOfStarter = {"DS_ENV_FILE", "HFTRAIN_SSH", "HFTRAIN_HOSTED", "HFTRAIN_SMOKE"};
 // Every rank is given its own.
 constexpr std::array kOfRanks = {"RANK",        "LOCAL_RANK",  "WORLD_SIZE",     "LOCAL_WORLD_SIZE",
                                  "MASTER_ADDR", "MASTER_PORT", "HFTRAIN_ATTEMPT"};

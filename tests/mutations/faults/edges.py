@@ -1,0 +1,25 @@
+# Faults at the edges of what checks, folders and connections are made for.
+fault("a rehearsal on fewer ranks refuses the batch of a DeepSpeed file",
+      "lib/hftrain/plan/resolve_deepspeed.cpp", "  if (is_of_more_ranks(input, micro * steps, copies)) return;\n", "  if (is_of_more_ranks(input, micro * steps, copies) && total < 0) return;\n",
+      tests=["plan: a smoke run on fewer ranks keeps micro-batches and accumulation, and tells its train_batch_size",
+             "runs: smoke: ranks and updates that a file has more of"], says=r"train_batch_size")
+
+fault("a rehearsal takes any batch of a DeepSpeed file",
+      "lib/hftrain/plan/resolve_deepspeed.cpp", "(follows || total % of_rank == 0)", "(follows || total % of_rank >= 0)",
+      tests=["plan: a smoke run refuses a train_batch_size that no number of ranks makes, or fewer than it has"], says=r"refused\(")
+
+fault("a rehearsal on fewer ranks refuses a mesh",
+      "lib/hftrain/plan/resolve_strategy.cpp", "if (replicate * shard > world && has_groups && ", "if (replicate * shard < 0 && has_groups && ",
+      tests=["plan: a smoke run's mesh is a smaller one, with groups of both kinds where there are ranks for them"], says=r"mesh")
+
+fault("a rehearsal's smaller mesh has one kind of groups",
+      "lib/hftrain/plan/smoke_ranks.cpp", "std::min(size, replicas) <= least", "std::max(size, replicas) <= least",
+      tests=["plan: a smoke run's mesh is a smaller one, with groups of both kinds where there are ranks for them"], says=r"2 x 2")
+
+fault("a rehearsal holds the whole run's schedule against its own length",
+      "lib/hftrain/arguments/import/deepspeed_optimizer.cpp", "asked != total && !file.is_of_smoke", "asked != total",
+      tests=["plan: a smoke run's schedule is as long as itself", "runs: smoke: ranks and updates that a file has more of"], says=r"total_num_steps")
+
+fault("what gives way in a rehearsal is not said",
+      "launcher/front/smoke.cpp", "for (const Diagnostic& note : plan::notes_of_smoke(parsed_, plan))", "for (const Diagnostic& note : std::vector<Diagnostic>())",
+      tests=["runs: smoke: ranks and updates that a file has more of"], says=r"is 16 here")
