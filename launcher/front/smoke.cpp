@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <filesystem>
 #include <ostream>
@@ -20,6 +21,7 @@
 #include "hftrain/plan/run_plan.h"
 #include "hftrain/plan/smoke_ranks.h"
 #include "hftrain/plan/topology.h"
+#include "hftrain/report/run_log.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "launcher/front/inputs.h"
 #include "launcher/front/run_record.h"
@@ -247,9 +249,53 @@ class Smoke {
     const plan::RunPlan plan = plan::run_plan_from_json(read_json_file(path), path);
     // Which only the plan knows: how many ranks and updates there are.
     for (const Diagnostic& note : plan::notes_of_smoke(parsed_, plan)) say(note.what + ": " + note.why);
+    look_at_the_end(/*scales_loss=*/plan.precision.gradient_scaler);
     return "";
   }
   void say(const std::string& note) const { context_.err << "note: " << note << '\n'; }
+
+  // The rest is compared with what came of this run, as far as there is a checkpoint to go on from.
+  void look_at_the_end(bool scales_loss) {
+    const report::RunLog log = report::read_log_lines(read_file(output_of(kStraight) + "/hftrain/log.jsonl"));
+    updates_ = static_cast<int>(log.last_step);
+    if (!scales_loss) look_at_gradients(updates_without_gradients(log));  // scaling finds its way by such
+    look_at_length();
+  }
+  // A run that diverges saves nothing while it does, and this one may be too short to end as such.
+  void look_at_gradients(int skipped) const {
+    if (skipped == 0) return;
+    const std::string which = "the gradients of its last " + std::to_string(skipped) + " of " +
+                              std::to_string(updates_) + " updates are not finite";
+    if (!storage::list_checkpoints(output_of(kStraight)).empty())
+      return say(which + ": a run that goes on so diverges");
+    throw Error(ExitCode::kDiverged, "the run diverges: " + which)
+        .where("this check")
+        .why("a loss or a gradient is NaN or infinite, and nothing is saved after such an update")
+        .hint(
+            "a lower --learning_rate, more --warmup_steps or a smaller --max_grad_norm; weights and data "
+            "without NaN");
+  }
+  // A callback may end a run before its time.
+  void look_at_length() const {
+    const auto& [steps, first_save] = setting_.length;
+    if (updates_ >= steps) return;
+    const std::string early =
+        "it ended by itself after " + std::to_string(updates_) + " of " + std::to_string(steps) + " updates";
+    if (updates_ > first_save) return say(early + ", and that is what is compared");
+    throw Error(ExitCode::kUsage, "the run ends before it can be gone on with")
+        .where("this check")
+        .why(early + ", and its first checkpoint would come after " + std::to_string(first_save))
+        .hint("let what ends it (a callback of --plugin, say) wait longer in a check");
+  }
+  // Those at the end, in a row.
+  static int updates_without_gradients(const report::RunLog& log) {
+    const auto found = log.metrics.find("grad_norm");
+    if (found == log.metrics.end()) return 0;
+    const report::Series& norms = found->second;
+    const auto last = std::find_if(norms.rbegin(), norms.rend(),
+                                   [](const report::Point& norm) { return std::isfinite(norm.value); });
+    return static_cast<int>(last - norms.rbegin());
+  }
 
   bool has_checkpoint() const {
     return path_exists(storage::checkpoint_path(output_of(kKilled), setting_.length.first_save) +
@@ -311,13 +357,13 @@ class Smoke {
     const auto path = last["resumed_from"].get<std::string>();
     for (const storage::CheckpointInfo& checkpoint : storage::list_checkpoints(output_of(kKilled))) {
       if (fs::path(checkpoint.path).filename() != fs::path(path).filename()) continue;
-      const int64_t left = setting_.length.steps - checkpoint.step;
+      const int64_t left = updates_ - checkpoint.step;
       return last.at("steps") == left ? ""
                                       : "from " + path + " it made " + last["steps"].dump() +
                                             " updates, and " + std::to_string(left) + " were left";
     }
     // Removed since then, as --save_total_limit says.
-    return last.at("steps").is_number() && last["steps"] < setting_.length.steps
+    return last.at("steps").is_number() && last["steps"] < updates_
                ? ""
                : "after " + path + " it made " + last["steps"].dump() + " updates";
   }
@@ -363,6 +409,7 @@ class Smoke {
   SmokeSetting setting_;
   std::vector<std::string> words_, flags_;
   std::string folder_;
+  int updates_ = 0;  // of the straight run
   ExitCode code_ = ExitCode::kDone;
   const std::atomic<bool>* stop_ = nullptr;
 };

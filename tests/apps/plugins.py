@@ -51,6 +51,21 @@ def a_callback_stops_the_run_and_is_saved(plugins, folder):
     expect(abs(kept - losses[-1]) < 1e-3, "what it keeps stands in the checkpoint", json.dumps(state["stateful_callbacks"]))
 
 
+def a_callback_that_ends_a_smoke_run_is_told(plugins, folder):
+    """The rest is compared with what came of it, unless it was over before there was a checkpoint."""
+    def smoke(bar, code):
+        plugins.environment["STOP_BELOW"] = bar
+        done = plugins.call("--smoke", "--plugin", plugins.built / "stop_below.so", "--learning_rate", "1e-3", "--use_cpu", expect=code)
+        return done.stdout + done.stderr
+
+    plugins.environment["TMPDIR"] = folder
+    text = smoke("4.5", 0)
+    expect("ok      the resumed run equals the straight one" in text, "it passes", text)
+    runs.in_order(text, "note: it ended by itself after", " of 60 updates, and that is what is compared")
+    text = smoke("100", 2)
+    runs.in_order(text, "FAILED  a run of 60 steps", "it ended by itself after 1 of 60 updates, and its first checkpoint would come after 20")
+
+
 def a_reporter_gets_every_record(plugins, folder):
     output = os.path.join(folder, "run")
     text = plugins.run(output, plugins.built / "lines.so", "--max_steps", "4", "--report_to", "none")
@@ -502,7 +517,7 @@ SCENARIOS = [a_task_is_learned_judged_and_predicted, a_task_goes_on_to_the_bit, 
              a_task_streams_where_its_labels_are_described, other_kinds_of_labels_train, a_task_is_planned_and_checked,
              tasks_that_cannot_be_are_refused,
              a_family_trains_alike_under_every_strategy, a_family_goes_on_to_the_bit, a_family_writes_text, families_that_cannot_be_are_refused,
-             a_callback_stops_the_run_and_is_saved, a_reporter_gets_every_record, a_reporter_that_fails_costs_a_warning,
+             a_callback_stops_the_run_and_is_saved, a_callback_that_ends_a_smoke_run_is_told, a_reporter_gets_every_record, a_reporter_that_fails_costs_a_warning,
              a_loss_takes_the_place_of_the_models, flags_that_it_would_ignore_are_refused, what_it_throws_ends_the_run_in_words,
              its_static_objects_are_destroyed, others_are_refused_before_anything_starts]
 

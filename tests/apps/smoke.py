@@ -156,6 +156,18 @@ def scenario_ranks_and_updates_that_a_file_has_more_of(fixture):
     expect("the mesh is 2 x 2 (replicate x shard) here, not of 8 ranks" in result.stderr, "the mesh is told", result.stderr)
 
 
+def scenario_a_run_that_diverges_says_so(fixture):
+    """Too short for five updates in a row, with which a run ends: from the first update on, and behind a checkpoint."""
+    model = "n_layer=1,n_embd=16,n_head=2,vocab_size=300"
+    short = ("--model_type", "gpt2", "--block_size", 32, "--gradient_accumulation_steps", 4, "--use_cpu")
+    result = smoke(fixture, *short, "--config_overrides", model + ",initializer_range=1e30")
+    expect(result.returncode == 8 and "the gradients of its last 3 of 3 updates are not finite" in result.stderr, "it ends as diverged",
+           f"{result.returncode}\n{result.stdout}{result.stderr}")
+    shutil.rmtree(glob.glob(os.path.join(fixture.folder, "hftrain-smoke-*"))[0])
+    result = passes(fixture, *short, "--config_overrides", model, "--learning_rate", 1e30)
+    expect("the gradients of its last 2 of 3 updates are not finite" in result.stderr, "it is told", result.stderr)
+
+
 # Stands for hftrain-worker; $2 is the plan, $PLAN a copy of it to spoil.
 WRAPPER = """#!/bin/sh
 PLAN="$2.$RANK"; cp "$2" "$PLAN"; RESUMES=no

@@ -23,3 +23,11 @@ fault("a rehearsal holds the whole run's schedule against its own length",
 fault("what gives way in a rehearsal is not said",
       "launcher/front/smoke.cpp", "for (const Diagnostic& note : plan::notes_of_smoke(parsed_, plan))", "for (const Diagnostic& note : std::vector<Diagnostic>())",
       tests=["runs: smoke: ranks and updates that a file has more of"], says=r"is 16 here")
+
+fault("a rehearsal that diverges has left no checkpoint",
+      "launcher/front/smoke.cpp", "    if (!scales_loss) look_at_gradients(", "    if (scales_loss) look_at_gradients(",
+      tests=["runs: smoke: a run that diverges says so"], says=r"it ends as diverged")
+
+fault("a rehearsal expects all updates of a run that a callback ends",
+      "launcher/front/smoke.cpp", "const int64_t left = updates_ - checkpoint.step;", "const int64_t left = setting_.length.steps - checkpoint.step;",
+      tests=["runs: plug-ins built against the installed tree do what their page says"], says=r"were left")
