@@ -91,6 +91,7 @@ TEST_CASE("Parts that a class of transformers builds anew are said, by what the 
              "file's "
              "post-processor 0 before and 0 behind"});
   CHECK(of("RobertaTokenizer", nullptr, bytes, {{"type", "RobertaProcessing"}}).empty());
+  CHECK(of("T5Tokenizer", nullptr, {{"type", "Metaspace"}}, nullptr).size() == 1);
   const Json pieces = {{"type", "Metaspace"}};
   CHECK(of("T5Tokenizer", {{"type", "Precompiled"}}, pieces, ends).empty());
   CHECK(of("T5Tokenizer", nfc, pieces, {{"type", "Sequence"}, {"processors", Json::array({ends})}}) ==
@@ -118,6 +119,52 @@ TEST_CASE("Special tokens that transformers looks for in another way are said, w
   CHECK(said_of("bert_uncased", decoder("[MASK]", "normalized", true)).size() == 1);
   CHECK(said_of("gpt2", {{"split_special_tokens", true}}) ==
         Said{"split_special_tokens is true, and special tokens in a text are single tokens here"});
+}
+
+TEST_CASE("Tokens around every text, and of unknown words, that are not those of the file are said by name") {
+  using Said = std::vector<std::string>;
+  CHECK(said_of("bert_uncased", {{"tokenizer_class", "BertTokenizer"}, {"cls_token", "[MASK]"}}) ==
+        Said{"BertTokenizer of transformers 5 puts \"[MASK]\" before every text, the cls_token, and the "
+             "file's post-processor \"[CLS]\""});
+  CHECK(said_of("roberta", {{"tokenizer_class", "RobertaTokenizer"}, {"sep_token", "<mask>"}}) ==
+        Said{"RobertaTokenizer of transformers 5 puts \"<mask>\" behind every text, the sep_token, and the "
+             "file's post-processor \"</s>\""});
+  CHECK(said_of("roberta", {{"tokenizer_class", "RobertaTokenizer"}, {"bos_token", "<mask>"}}).empty());
+  CHECK(said_of("t5", {{"tokenizer_class", "T5Tokenizer"}, {"eos_token", "<pad>"}}, "t5") ==
+        Said{"T5Tokenizer of transformers 5 puts \"<pad>\" behind every text, the eos_token, and the file's "
+             "post-processor \"</s>\""});
+  CHECK(
+      said_of("bert_uncased", {{"tokenizer_class", "BertTokenizer"}, {"unk_token", "[MASK]"}}) ==
+      Said{"BertTokenizer of transformers 5 makes \"[MASK]\" of unknown words, the unk_token, and the file's "
+           "model \"[UNK]\""});
+  // Such as the class takes from the file, or that stand around no text.
+  CHECK(said_of("bert_uncased", {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"cls_token", "[MASK]"}})
+            .empty());
+  CHECK(said_of("bert_uncased", {{"tokenizer_class", "BertTokenizer"}, {"pad_token", "[MASK]"}}).empty());
+  // transformers writes the name that it has, and the id that it means.
+  const Json text = {{"Sequence", {{"id", "A"}}}}, end = {{"SpecialToken", {{"id", "</s>"}}}};
+  const Json ends = {{"type", "TemplateProcessing"},
+                     {"single", Json::array({text, end})},
+                     {"special_tokens", {{"</s>", {{"ids", {7}}}}}}};
+  const FileParts parts = {nullptr, {{"type", "Metaspace"}}, ends, nullptr, {{"eos_token", {"<end>", 7}}}};
+  CHECK(replaced_parts("T5Tokenizer", parts).empty());
+}
+
+TEST_CASE(
+    "Special tokens that tokenizer.json has among its pieces alone are said, and those that it lacks are "
+    "not") {
+  using Said = std::vector<std::string>;
+  const std::string begin =
+      "special tokens that are no added tokens of tokenizer.json are found whole in a text there, and as any "
+      "text here: ";
+  CHECK(said_of("bert_uncased", {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"eos_token", "the"}}) ==
+        Said{begin + "the"});
+  CHECK(said_of("bert_uncased", {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                                 {"extra_special_tokens", {"the", "[SEP]"}}}) == Said{begin + "the"});
+  CHECK(said_of("gemma", {{"tokenizer_class", "GemmaTokenizer"}}, "gemma").empty());
+  CHECK(said_of("llama2", {{"tokenizer_class", "LlamaTokenizer"}, {"legacy", false}, {"pad_token", nullptr}},
+                "llama")
+            .empty());
 }
 
 TEST_CASE("An added token that the normalizer makes nothing of is said, with what it needs") {

@@ -12,10 +12,9 @@
 namespace hftrain::tokenizer {
 namespace {
 
-// Tokens that are put around one text.
+// The roles of the tokens that are put around one text; null: there is none.
 struct Around {
-  int before = 0, behind = 0;
-  bool operator==(const Around&) const = default;
+  const char *before = nullptr, *behind = nullptr;
 };
 
 // PartKinds of parts; a "?" behind one: tokens are the same with it and without. No tokens around: those of the file.
@@ -32,13 +31,14 @@ constexpr const char* kBertForm = "BertNormalizer";
 constexpr const char* kBertWords = "BertPreTokenizer";
 constexpr const char* kPieceForm = "Precompiled? Replace? Strip?";
 constexpr const char* kPieces = "WhitespaceSplit? Metaspace";
-constexpr Around kAroundBoth = {1, 1};
+constexpr Around kAroundBoth = {"cls_token", "sep_token"};
+constexpr Around kAroundEnds = {"bos_token", "eos_token"}, kBehind = {nullptr, "eos_token"};
 
 // Read off transformers 5.17 with a file of parts that no class has.
 constexpr ClassPipeline kPipelines[] = {
     {"BartTokenizer", kNoPart, kBytes, kAroundBoth},
     {"BertTokenizer", kBertForm, kBertWords, kAroundBoth},
-    {"CamembertTokenizer", kPieceForm, kPieces, kAroundBoth},
+    {"CamembertTokenizer", kPieceForm, kPieces, kAroundEnds},
     {"CodeGenTokenizer", kNoPart, kBytes, std::nullopt},
     {"DebertaTokenizer", kNoPart, kBytes, kAroundBoth},
     {"DebertaV2Tokenizer", "Precompiled? Replace? NFC? Strip?", kPieces, kAroundBoth},
@@ -57,13 +57,13 @@ constexpr ClassPipeline kPipelines[] = {
     {"MPNetTokenizer", kBertForm, kBertWords, kAroundBoth},
     {"MobileBertTokenizer", kBertForm, kBertWords, kAroundBoth},
     {"MvpTokenizer", kNoPart, kBytes, kAroundBoth},
-    {"PegasusTokenizer", kPieceForm, kPieces, Around{0, 1}},
+    {"PegasusTokenizer", kPieceForm, kPieces, kBehind},
     {"Qwen2Tokenizer", "NFC", "Split ByteLevel-without-its-pattern", std::nullopt},
     {"RobertaTokenizer", kNoPart, kBytes, kAroundBoth},
     {"SplinterTokenizer", kBertForm, kBertWords, std::nullopt},
     {"SqueezeBertTokenizer", kBertForm, kBertWords, kAroundBoth},
-    {"T5Tokenizer", kPieceForm, kPieces, Around{0, 1}},
-    {"XLMRobertaTokenizer", kPieceForm, kPieces, kAroundBoth},
+    {"T5Tokenizer", kPieceForm, kPieces, kBehind},
+    {"XLMRobertaTokenizer", kPieceForm, kPieces, kAroundEnds},
 };
 
 // Of a part and what it is a sequence of.
@@ -113,28 +113,85 @@ void compare(const ClassPipeline& row, const std::string& what, const char* word
                  ", the file " + (found.empty() ? "none" : join(found, ", ")));
 }
 
-Around around_in(const Json& part) {
-  Around around;
+// The tokens of a post-processor around one text, by what they are called and their ids.
+struct TokensAround {
+  std::vector<FileToken> before, behind;
+};
+
+// "[CLS]" of ["[CLS]", 101].
+FileToken token_of_pair(const Json& pair) {
+  return pair.is_array() && pair.size() == 2 && pair[0].is_string() && pair[1].is_number_integer()
+             ? FileToken{pair[0].get<std::string>(), pair[1].get<int64_t>()}
+             : FileToken();
+}
+
+// What `name` stands for in a template.
+FileToken token_of_template(const Json& part, const std::string& name) {
+  const Json token = part.value("special_tokens", Json::object()).value(name, Json::object());
+  const Json ids = token.value("ids", Json::array());
+  const bool is_one = ids.size() == 1 && ids[0].is_number_integer();
+  return {name, is_one ? std::optional(ids[0].get<int64_t>()) : std::nullopt};
+}
+
+TokensAround around_in(const Json& part) {
+  TokensAround around;
   if (!part.is_object()) return around;
   const std::string kind = part.value("type", "");
-  if (kind == "BertProcessing" || kind == "RobertaProcessing") return kAroundBoth;
+  if (kind == "BertProcessing" || kind == "RobertaProcessing")
+    return {{token_of_pair(part.value("cls", Json()))}, {token_of_pair(part.value("sep", Json()))}};
   bool behind = false;
   for (const Json& piece : part.value("single", Json::array())) {
-    if (piece.contains("Sequence"))
+    if (!piece.contains("SpecialToken")) {
       behind = true;
-    else
-      ++(behind ? around.behind : around.before);
+      continue;
+    }
+    (behind ? around.behind : around.before)
+        .push_back(token_of_template(part, piece["SpecialToken"].value("id", "")));
   }
   for (const Json& each : part.value("processors", Json::array())) {
-    const Around inner = around_in(each);
-    around.before += inner.before;
-    around.behind += inner.behind;
+    const TokensAround inner = around_in(each);
+    around.before.insert(around.before.end(), inner.before.begin(), inner.before.end());
+    around.behind.insert(around.behind.end(), inner.behind.begin(), inner.behind.end());
   }
   return around;
 }
 
-std::string in_words(const Around& around) {
-  return std::to_string(around.before) + " before and " + std::to_string(around.behind) + " behind";
+std::string in_words(size_t before, size_t behind) {
+  return std::to_string(before) + " before and " + std::to_string(behind) + " behind";
+}
+
+// A role's token that is not the one which the file puts there; what is not known is not told. Ids alone decide: transformers
+// itself writes another name beside the id that it means.
+void compare_token(const ClassPipeline& row, const char* role, const FileToken& in_file, const char* side,
+                   const FileParts& parts, std::vector<std::string>& said) {
+  const auto named = parts.roles.find(role);
+  if (named == parts.roles.end() || !in_file.id || named->second.id == in_file.id) return;
+  said.push_back(std::string(row.tokenizer_class) + " of transformers 5 puts " +
+                 Json(named->second.content).dump() + ' ' + side + " every text, the " + role +
+                 ", and the file's post-processor " + Json(in_file.content).dump());
+}
+
+void compare_around(const ClassPipeline& row, const FileParts& parts, std::vector<std::string>& said) {
+  const TokensAround around = around_in(parts.post_processor);
+  const size_t before = row.around->before == nullptr ? 0 : 1, behind = row.around->behind == nullptr ? 0 : 1;
+  if (around.before.size() != before || around.behind.size() != behind) {
+    said.push_back(std::string(row.tokenizer_class) + " of transformers 5 puts tokens around every text (" +
+                   in_words(before, behind) + "), the file's post-processor " +
+                   in_words(around.before.size(), around.behind.size()));
+    return;
+  }
+  if (before > 0) compare_token(row, row.around->before, around.before.front(), "before", parts, said);
+  if (behind > 0) compare_token(row, row.around->behind, around.behind.front(), "behind", parts, said);
+}
+
+// Of the classes that build a WordPiece.
+void compare_unknown(const ClassPipeline& row, const FileParts& parts, std::vector<std::string>& said) {
+  const auto named = parts.roles.find("unk_token");
+  if (row.normalizer != kBertForm || named == parts.roles.end() || !parts.unk_token.is_string()) return;
+  if (parts.unk_token == named->second.content) return;
+  said.push_back(std::string(row.tokenizer_class) + " of transformers 5 makes " +
+                 Json(named->second.content).dump() +
+                 " of unknown words, the unk_token, and the file's model " + parts.unk_token.dump());
 }
 
 }  // namespace
@@ -146,10 +203,8 @@ std::vector<std::string> replaced_parts(const std::string& tokenizer_class, cons
   if (row == std::end(kPipelines)) return said;
   compare(*row, "normalizer", row->normalizer, parts.normalizer, said);
   compare(*row, "pre-tokenizer", row->pre_tokenizer, parts.pre_tokenizer, said);
-  if (row->around && *row->around != around_in(parts.post_processor))
-    said.push_back(tokenizer_class + " of transformers 5 puts tokens around every text (" +
-                   in_words(*row->around) + "), the file's post-processor " +
-                   in_words(around_in(parts.post_processor)));
+  if (row->around) compare_around(*row, parts, said);
+  compare_unknown(*row, parts, said);
   return said;
 }
 

@@ -1,6 +1,9 @@
 // Parts of a pipeline that classes of transformers 5 build anew when they open a tokenizer.json, whatever that has there.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,13 +11,20 @@
 
 namespace hftrain::tokenizer {
 
-// Parts of tokenizer.json; null: the file has none.
-struct FileParts {
-  Json normalizer, pre_tokenizer, post_processor;
+// A token and its id; unset: the vocabulary has none, or nobody knows.
+struct FileToken {
+  std::string content;
+  std::optional<int64_t> id;
 };
 
-// A sentence for each of them in whose place `tokenizer_class` (as class_that_opens gives it) has one of another kind. What
-// kinds are set to is not compared. Empty for a class that is not known or takes the file as it is.
+// Parts of tokenizer.json; null: the file has none.
+struct FileParts {
+  Json normalizer, pre_tokenizer, post_processor, unk_token = nullptr;
+  std::map<std::string, FileToken> roles = {};  // as named_tokens() gives them, by role
+};
+
+// A sentence for each of them in whose place `tokenizer_class` (as class_that_opens gives it) has one of another kind, and for
+// tokens around every text and of unknown words that are not those of their roles. What else kinds are set to is not compared. Empty for a class that is not known or takes the file as it is.
 std::vector<std::string> replaced_parts(const std::string& tokenizer_class, const FileParts& parts);
 
 }  // namespace hftrain::tokenizer

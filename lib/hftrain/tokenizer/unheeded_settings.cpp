@@ -36,7 +36,7 @@ constexpr const char* kOfMarks = "LlamaTokenizer";
 
 // Parts of tokenizer.json without its vocabulary.
 struct PipelineTexts {
-  Json normalizer, pre_tokenizer, post_processor, added_tokens;
+  Json normalizer, pre_tokenizer, post_processor, added_tokens, unk_token;
   std::optional<std::string> vanishing;  // an added token that its normalizer makes nothing of
 };
 
@@ -81,6 +81,10 @@ PipelineTexts pipeline_texts(const std::string& folder) {
   take("pre_tokenizer", texts.pre_tokenizer);
   take("post_processor", texts.post_processor);
   take("added_tokens", texts.added_tokens);
+  simdjson::dom::element unknown;
+  std::string_view content;
+  if (root.at_pointer("/model/unk_token").get(unknown) == simdjson::SUCCESS && !unknown.get(content))
+    texts.unk_token = std::string(content);
   texts.vanishing = vanishing_token(JsonPart(root, folder + "/tokenizer.json"));
   return texts;
 }
@@ -242,11 +246,43 @@ void say_metaspace(const Settings& settings, std::vector<std::string>& said) {
                    ", and the pre-tokenizer has " + scheme);
 }
 
-void say_replaced_parts(const Settings& settings, std::vector<std::string>& said) {
+std::map<std::string, FileToken> tokens_by_role(const Tokenizer& tokenizer) {
+  const Json named = named_tokens(tokenizer.folder());
+  std::map<std::string, FileToken> roles;
+  for (const char* role : kTokenRoles) {
+    const std::optional<std::string> content = token_text(named.value(role, Json()));
+    if (content) roles[role] = {*content, tokenizer.token_to_id(*content)};
+  }
+  return roles;
+}
+
+// They become added tokens there, which are found in a text before anything else.
+void say_tokens_in_pieces(const Tokenizer& tokenizer, const Settings& settings,
+                          std::vector<std::string>& said) {
+  std::vector<std::string> told;
+  for (const std::string& token : tokens_named(named_tokens(tokenizer.folder()))) {
+    const bool added = std::ranges::any_of(settings.pipeline.added_tokens, [&](const Json& each) {
+      return each.is_object() && text_in(each, "content") == token;
+    });
+    if (!added && tokenizer.token_to_id(token) && std::ranges::count(told, token) == 0) told.push_back(token);
+  }
+  if (told.empty()) return;
+  const bool more = told.size() > kNamed;
+  told.resize(std::min(told.size(), kNamed));
+  said.push_back(
+      "special tokens that are no added tokens of tokenizer.json are found whole in a text there, and as any "
+      "text "
+      "here: " +
+      join(told, ", ") + (more ? ", …" : ""));
+}
+
+void say_replaced_parts(const Tokenizer& tokenizer, const Settings& settings,
+                        std::vector<std::string>& said) {
   const PipelineTexts& pipeline = settings.pipeline;
   const std::string opens = class_that_opens(settings.tokenizer_class, settings.model_type);
   for (std::string& each :
-       replaced_parts(opens, {pipeline.normalizer, pipeline.pre_tokenizer, pipeline.post_processor}))
+       replaced_parts(opens, {pipeline.normalizer, pipeline.pre_tokenizer, pipeline.post_processor,
+                              pipeline.unk_token, tokens_by_role(tokenizer)}))
     said.push_back(std::move(each));
 }
 
@@ -271,7 +307,8 @@ std::vector<std::string> unheeded_settings(const Tokenizer& tokenizer) {
   say_case(settings, said);
   say_byte_level_space(settings, said);
   say_metaspace(settings, said);
-  say_replaced_parts(settings, said);
+  say_tokens_in_pieces(tokenizer, settings, said);
+  say_replaced_parts(tokenizer, settings, said);
   return said;
 }
 

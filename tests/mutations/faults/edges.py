@@ -31,3 +31,15 @@ fault("a rehearsal that diverges has left no checkpoint",
 fault("a rehearsal expects all updates of a run that a callback ends",
       "launcher/front/smoke.cpp", "const int64_t left = updates_ - checkpoint.step;", "const int64_t left = setting_.length.steps - checkpoint.step;",
       tests=["runs: plug-ins built against the installed tree do what their page says"], says=r"were left")
+
+fault("a tokenizer's tokens around every text are counted, not compared",
+      "lib/hftrain/tokenizer/class_pipelines.cpp", "|| !in_file.id || named->second.id == in_file.id) return;", "|| in_file.id == in_file.id) return;",
+      tests=["tokenizer: Tokens around every text, and of unknown words, that are not those of the file are said by name"], says=r"before every text")
+
+fault("the token of unknown words is not compared",
+      "lib/hftrain/tokenizer/class_pipelines.cpp", "if (parts.unk_token == named->second.content) return;", "if (parts.unk_token != named->second.content) return;",
+      tests=["tokenizer: Tokens around every text, and of unknown words, that are not those of the file are said by name"], says=r"of unknown words")
+
+fault("special tokens that are pieces alone are not told",
+      "lib/hftrain/tokenizer/unheeded_settings.cpp", "if (!added && tokenizer.token_to_id(token)", "if (added && tokenizer.token_to_id(token)",
+      tests=["tokenizer: Special tokens that tokenizer.json has among its pieces alone are said, and those that it lacks are not"], says=r"found whole")
