@@ -1,10 +1,15 @@
 #include "hftrain/report/run.h"
 
+#include <sys/stat.h>
+
+#include <filesystem>
+
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/report/page.h"
 #include "hftrain/storage/run_directory.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::report {
@@ -38,6 +43,23 @@ TEST_CASE("a run is found by its folder, however that is written", "[report]") {
     CHECK(run.checkpoints == std::vector<std::string>{"checkpoint-9", "checkpoint-10"});
     CHECK(run.state == "ended without a word: killed, or its machine lost");
   }
+}
+
+TEST_CASE("a pipe in the place of a run's file is refused, and not waited for", "[report]") {
+  const TemporaryDirectory folder;
+  for (const char* name : {"log.jsonl", "plan.json", "events.jsonl", "arguments.yaml"}) {
+    CAPTURE(name);
+    const std::string run = folder / name;
+    write_file_atomically(run + "/hftrain/log.jsonl", "{\"step\": 1, \"loss\": 2}\n");
+    const std::string path = run + "/hftrain/" + name;
+    std::filesystem::remove(path);
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    CHECK_REFUSED(read_run(run), "a file of the run is no regular file");
+    CHECK_NOTHROW(fingerprint(run));
+  }
+  create_directories(folder / "trainers");
+  REQUIRE(::mkfifo((folder / "trainers/trainer_state.json").c_str(), 0600) == 0);
+  CHECK_REFUSED(read_run(folder / "trainers"), "a file of the run is no regular file");
 }
 
 TEST_CASE("the state of a run is that of its newest start", "[report]") {

@@ -37,14 +37,28 @@ std::vector<std::string> checkpoints_in(const fs::path& folder) {
   return names;
 }
 
+// What is no file (a pipe, say, whose writer would be waited for) is none of a run's.
+bool has_file(const fs::path& path) {
+  if (!path_exists(path)) return false;
+  std::error_code hidden;
+  const fs::file_status status = fs::status(path, hidden);
+  if (hidden || fs::is_regular_file(status)) return true;  // reading says what hides it
+  throw Error(ExitCode::kData, "a file of the run is no regular file")
+      .where(path.string())
+      .why(fs::is_fifo(status)        ? "it is a pipe, and reading it would wait for whoever writes to it"
+           : fs::is_directory(status) ? "it is a folder"
+                                      : "it is a device or a socket")
+      .hint("put the file of the run in its place, or leave this run out");
+}
+
 Json object_in(const fs::path& path) {
-  if (!path_exists(path)) return Json::object();
+  if (!has_file(path)) return Json::object();
   Json value = read_json_file(path, static_cast<int>(ExitCode::kData));
   return value.is_object() ? value : Json::object();
 }
 
 std::string text_in(const fs::path& path) {
-  return path_exists(path) ? read_file(path) : "";
+  return has_file(path) ? read_file(path) : "";
 }
 
 std::vector<Json> events_in(const fs::path& path) {
@@ -90,7 +104,7 @@ Run read_own(const fs::path& folder) {
   run.summary = object_in(own / "summary.json");
   run.arguments = planned_arguments(run.plan);
   run.arguments_text = text_in(own / "arguments.yaml");
-  if (path_exists(own / "log.jsonl")) run.log = read_log_lines(MappedFile(own / "log.jsonl").bytes());
+  if (has_file(own / "log.jsonl")) run.log = read_log_lines(MappedFile(own / "log.jsonl").bytes());
   run.events = events_in(own / "events.jsonl");
   run.checkpoints = checkpoints_in(folder);
   run.running = in_use(run.folder);
@@ -112,6 +126,7 @@ std::optional<fs::path> trainer_state_in(const fs::path& folder) {
 Run read_trainers(const fs::path& folder, const fs::path& state) {
   Run run;
   run.folder = folder.string();
+  if (!has_file(state)) return run;  // it has gone since
   run.log = read_log_history(read_json_file(state, static_cast<int>(ExitCode::kData)));
   run.checkpoints = checkpoints_in(folder);
   run.state = "read from " + state.string();

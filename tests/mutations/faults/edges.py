@@ -43,3 +43,7 @@ fault("the token of unknown words is not compared",
 fault("special tokens that are pieces alone are not told",
       "lib/hftrain/tokenizer/unheeded_settings.cpp", "if (!added && tokenizer.token_to_id(token)", "if (added && tokenizer.token_to_id(token)",
       tests=["tokenizer: Special tokens that tokenizer.json has among its pieces alone are said, and those that it lacks are not"], says=r"found whole")
+
+fault("a report waits for the writer of a pipe",
+      "lib/hftrain/report/run.cpp", "if (hidden || fs::is_regular_file(status)) return true;", "if (hidden || fs::exists(status)) return true;",
+      tests=["report: a pipe in the place of a run's file is refused, and not waited for"], says=r"timed out|Timeout|no regular file", seconds=60)
