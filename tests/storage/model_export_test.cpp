@@ -114,6 +114,24 @@ TEST_CASE("an export refuses a full target, a damaged source and a folder that i
   CHECK_FALSE(path_exists(folder / "second"));
 }
 
+TEST_CASE("an export refuses a config.json that is none, and copies that of a family that nobody knows",
+          "[storage]") {
+  const TemporaryDirectory folder;
+  const std::string whole = make_checkpoint(folder.path());
+  const std::string source =
+      folder / "model";  // without a manifest, which would say that the file has changed
+  PosixFileSystem files;
+  export_model(files, whole, source, {.max_shard_bytes = 1000});
+  const auto exported = [&](const std::string& config, const std::string& name) {
+    write_file_atomically(source + "/config.json", config);
+    export_model(files, source, folder / name, {.max_shard_bytes = 1000});
+  };
+  CHECK_REFUSED(exported(R"({"model_type": "gpt2",)", "torn"), "not valid JSON");
+  CHECK_REFUSED(exported("[1]", "list"), "a model config must be a JSON object");
+  CHECK_FALSE(path_exists(folder / "torn"));
+  CHECK_NOTHROW(exported(R"({"model_type": "of tomorrow"})", "unknown"));
+}
+
 TEST_CASE("an export misses a file that the manifest names and nobody finds", "[storage]") {
   const TemporaryDirectory folder;
   PosixFileSystem files;

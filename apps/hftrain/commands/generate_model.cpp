@@ -8,6 +8,7 @@
 #include "hftrain/architectures/described_family.h"
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/json_member.h"
 #include "hftrain/generation/folder_settings.h"
 #include "hftrain/machine/detect_topology.h"
 #include "hftrain/plan/adapter_folder.h"
@@ -27,7 +28,7 @@ using tokenizer::TokenId;
 // A class that is not known, a body alone among them, is opened as the kind of model that its config describes.
 Head head_of(const Json& config) {
   if (const auto head = Architecture::head_of(config)) return *head;
-  return config.value("is_encoder_decoder", false) ? Head::kSeq2SeqLm : Head::kCausalLm;
+  return json_member(config, "is_encoder_decoder") == true ? Head::kSeq2SeqLm : Head::kCausalLm;
 }
 
 void require_writer(Head head, const std::string& folder) {

@@ -7,6 +7,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/json.h"
 #include "hftrain/base/new_file.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/storage/model_folder.h"
@@ -37,6 +38,20 @@ void refuse_adapter(const std::string& folder) {
       .where(folder)
       .why("the weights that it stands beside are those of its base model")
       .hint("`hftrain checkpoint merge " + folder + " OUT` makes one model of both");
+}
+
+// Of the model that is written: what no other program would read is told here, before the weights are copied beside it. A
+// family that is not known is copied as any other.
+void require_config(const std::string& checkpoint, const ExportOptions& options) {
+  if (options.texts.contains(kConfigName)) return;
+  const std::string over = options.over + '/' + kConfigName;
+  const std::string path = !options.over.empty() && path_exists(over) ? over : checkpoint + '/' + kConfigName;
+  const Json config = read_json_file(path, static_cast<int>(ExitCode::kData));
+  if (config.is_object()) return;
+  throw Error(ExitCode::kData, "a model config must be a JSON object")
+      .where(path)
+      .why("it is " + std::string(config.type_name()))
+      .hint("the config.json of a model");
 }
 
 // Whether the manifest's file is one that is read, or would be were it there.
@@ -149,6 +164,7 @@ ExportResult export_model(FileSystem& files, const std::string& checkpoint, cons
             "--model_name_or_path MODEL` "
             "takes the configuration of the model that was trained");
   }
+  require_config(checkpoint, options);
   std::optional<StoredWeights> opened;
   if (options.weights == nullptr) opened.emplace(checkpoint);
   const StoredWeights& weights = opened ? *opened : *options.weights;
