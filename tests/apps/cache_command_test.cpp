@@ -102,7 +102,7 @@ TEST_CASE("cache prune keeps what is young and small enough, and a dry run remov
   CHECK(fixture.cache({"prune"})["removed"].empty());
   CHECK(fixture.cache({"prune", "--max-size", "0B", "--dry-run"})["removed"].size() == 2);
   CHECK(fixture.cache({"list"})["entries"].size() == 2);
-  CHECK(fixture.cache({"prune", "--max_size", "0B"})["removed"].size() == 2);
+  CHECK(fixture.cache({"prune", "--max_size", "0"})["removed"].size() == 2);
   CHECK(fixture.cache({"list"})["entries"].empty());
 }
 
@@ -130,12 +130,12 @@ TEST_CASE("the cache entry of a run is in use from its start to its end") {
                                         "--nproc_per_node", "1", "--save_strategy", "no"});
   REQUIRE(run.wait_for("'loss'"));
   CHECK(fixture.cache({"list"})["entries"][0]["in_use"] == true);
-  const Json pruned = fixture.cache({"prune", "--max_size", "0B"});
+  const Json pruned = fixture.cache({"prune", "--max_size", "0"});
   CHECK(pruned["removed"].empty());
   CHECK(pruned["kept_in_use"].size() == 1);
   ::kill(run.child().pid(), SIGTERM);
   run.finish();
-  CHECK(fixture.cache({"prune", "--max_size", "0B"})["removed"].size() == 1);
+  CHECK(fixture.cache({"prune", "--max_size", "0"})["removed"].size() == 1);
 }
 
 }  // namespace hftrain

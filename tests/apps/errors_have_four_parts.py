@@ -106,6 +106,7 @@ def commands(fixture):
         (2, ["fetch", "a/b/c"], "'a/b/c' is no name of the hub"),
         (2, ["completion", "tcsh"], "no completion for 'tcsh'"),
         (2, ["cache", "prune", "--older_than", "soon"], "--older_than: 'soon' does not fit"),
+        (2, ["cache", "prune", "--max_size", "20"], "--max_size: '20' does not fit"),
         (2, ["sample-data", "nothing", absent], "unknown kind 'nothing'"),
         (2, ["tokenizer", "train", "--kind", "nothing", "--files", file, "--output", absent], "unknown --kind 'nothing'"),
         (4, ["tokenizer", "encode", "--tokenizer_name", absent, "x"], "no tokenizer at"),

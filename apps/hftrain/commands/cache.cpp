@@ -21,7 +21,8 @@ constexpr const char* kCacheUsage =
     "\n"
     "list    tokenised and packed data: key, size, last use, tokenizer and source files\n"
     "prune   removes entries that were not used for AGE (30d; s, m, h, d, w), then the least recently used\n"
-    "        until SIZE (20GiB) is left; damaged entries and what killed processes left go in any case, an\n"
+    "        until SIZE (20GiB; 0: none) is left; damaged entries and what killed processes left go in any "
+    "case, an\n"
     "        entry in use never; --dry_run only says what would go\n";
 
 struct CacheRequest {
@@ -44,7 +45,7 @@ void read_limits(CacheRequest& request) {
     request.prune.unused_seconds = *seconds;
   }
   if (request.max_size) {
-    const auto bytes = parse_bytes(*request.max_size);
+    const auto bytes = *request.max_size == "0" ? std::optional<int64_t>(0) : parse_bytes(*request.max_size);
     if (!bytes) throw wrong_limit("--max_size", *request.max_size, "20GiB");
     request.prune.most_bytes = static_cast<uint64_t>(*bytes);
   }
@@ -65,7 +66,7 @@ CommandOptions cache_options(const std::string& action, CacheRequest& request) {
                   [&value](const std::vector<std::string>& words) { value = words.front(); });
   };
   limit("--older_than", request.older_than, "AGE", "not used for 30d; s, m, h, d, w");
-  limit("--max_size", request.max_size, "SIZE", "until 20GiB is left");
+  limit("--max_size", request.max_size, "SIZE", "until 20GiB is left; 0: none");
   options.flag("--dry_run", request.prune.dry_run, "only say what would go");
   return options;
 }

@@ -51,3 +51,7 @@ fault("a report waits for the writer of a pipe",
 fault("an export copies a config.json that is none",
       "lib/hftrain/storage/model_export.cpp", "  require_config(checkpoint, options);\n", "  if (checkpoint.empty()) require_config(checkpoint, options);\n",
       tests=["storage: an export refuses a config.json that is none, and copies that of a family that nobody knows"], says=r"not valid JSON")
+
+fault("a cache cannot be asked to go as a whole",
+      "apps/hftrain/commands/cache.cpp", '*request.max_size == "0" ? std::optional<int64_t>(0) : parse_bytes', "parse_bytes",
+      tests=["runs: cache prune keeps what is young and small enough, and a dry run removes nothing"], says=r"does not fit")
