@@ -30,6 +30,11 @@ std::string reason(const RelayedProcess& process) {
   return "the remote shell ended with code " + std::to_string(status.code) + " without a word";
 }
 
+// Rather than that the front program behind it ended.
+bool is_lost(const ExitStatus& status) {
+  return status.signal != 0 || status.code == kRemoteShellFailed;
+}
+
 }  // namespace
 
 void check_connections(const HostJobSpec& spec) {
@@ -57,13 +62,16 @@ void check_connections(const HostJobSpec& spec) {
   for (size_t index = 0; index < checks.size(); ++index) {
     const auto& check = checks[index];
     if (!check || check->status() == ExitStatus{}) continue;
+    const std::string slow =
+        check->status() ? "" : "; where that takes longer, --no_ssh_check starts without this check";
     problems.push_back(
         {.what = "machine " + spec.machines[index].host + " cannot be reached",
          .where = "--hostfile, machine " + std::to_string(index),
          .why = check->status() ? reason(*check) : "no answer within " + format_duration(spec.check_seconds),
          .hint =
              "`ssh " + spec.machines[index].host +
-             " true` has to work without a question; --ssh_port, --launcher_args; --exclude leaves it out"});
+             " true` has to work without a question; --ssh_port, --launcher_args; --exclude leaves it out" +
+             slow});
   }
   if (!problems.empty()) throw Error(ExitCode::kEnvironment, std::move(problems));
 }
@@ -77,7 +85,9 @@ ExitCode HostJob::run() {
   while (wait_and_read(signals.descriptor())) {
     while (const int signal = signals.next()) pass_signal(signal);
   }
-  return verdict();
+  const ExitCode code = verdict();
+  if (code == ExitCode::kWorkerLost && !was_stopped_) tell_lost_connection();
+  return code;
 }
 
 void HostJob::start(size_t index) {
@@ -158,6 +168,7 @@ void HostJob::end_all() {
 
 void HostJob::pass_signal(int signal) {
   observer_.on_stop();
+  was_stopped_ = true;
   last_signal_ = signal;
   send(0, signal);  // the first front program leads: it decides for all
 }
@@ -192,11 +203,31 @@ void HostJob::fail_to_start(size_t index) {
   throw error;  // the destructors end what was started
 }
 
+// The front program there sees the end of its input, and ends with its ranks: nobody else would say why.
+void HostJob::tell_lost_connection() const {
+  for (size_t index = 0; index < machines_.size(); ++index) {
+    const Machine& machine = machines_[index];
+    if (spec_.here[index] || machine.ended_by_us || !is_lost(*machine.process->status())) continue;
+    const ExitStatus status = *machine.process->status();
+    const std::string end = status.signal != 0 ? "was ended by signal " + std::to_string(status.signal)
+                                               : "ended with code " + std::to_string(status.code);
+    const std::string words = machine.process->last_words();
+    const std::string said = words.empty() ? "" : " (" + words + ')';
+    throw Error(ExitCode::kWorkerLost, "the connection to " + spec_.machines[index].host + " was lost")
+        .where("--hostfile, machine " + std::to_string(index))
+        .why("the remote shell " + end + said + ", and what ran there ends with it")
+        .hint(
+            "--launcher_args='-o ServerAliveInterval=30' keeps a connection that says little open; mpirun, "
+            "srun or a front "
+            "program on each machine (--no_ssh) need none. The same command goes on from the newest "
+            "checkpoint");
+  }
+}
+
 ExitCode HostJob::verdict() const {
   const auto code_of = [](const Machine& machine) {
     const ExitStatus status = *machine.process->status();
-    const bool lost = status.signal != 0 || status.code == kRemoteShellFailed;
-    return lost ? ExitCode::kWorkerLost : static_cast<ExitCode>(status.code);
+    return is_lost(status) ? ExitCode::kWorkerLost : static_cast<ExitCode>(status.code);
   };
   if (!machines_.front().ended_by_us && code_of(machines_.front()) != ExitCode::kDone)
     return code_of(machines_.front());

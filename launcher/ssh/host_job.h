@@ -69,13 +69,14 @@ class HostJob {
   void stop_those_left();
   [[noreturn]] void fail_to_start(size_t index);
   ExitCode verdict() const;
+  void tell_lost_connection() const;
 
   HostJobSpec spec_;
   HostJobObserver& observer_;
   std::vector<Machine> machines_;
   double deadline_ = 0;  // monotonic seconds; 0: nobody has ended
   int last_signal_ = 0;  // that the first machine was told, and the others were not
-  bool killed_ = false;
+  bool killed_ = false, was_stopped_ = false;
 };
 
 // Whether `host` names this machine: its own name, localhost, or an address of one of its interfaces.

@@ -434,6 +434,37 @@ TEST_CASE("machines that cannot be reached are all named before anything starts"
   CHECK(contains(text,
                  "machine slow cannot be reached\n  where: --hostfile, machine 2\n  why: no answer within"));
   CHECK_FALSE(contains(text, "machine one"));
+  const size_t slow = text.find("machine slow");
+  CHECK_FALSE(contains(text.substr(0, slow), "--no_ssh_check"));
+  CHECK(contains(text.substr(slow), "--no_ssh_check starts without this check"));
+}
+
+TEST_CASE("a connection that is lost while machines run is named, with what keeps one", "[process]") {
+  const auto lost = [](const std::string& end, const char* first_code) {
+    Cluster cluster;
+    const std::string shell = cluster.folder / "dropping";
+    std::ofstream(shell) << "#!/bin/sh\nhost=$1\nshift\n"
+                            "[ \"$host\" = two ] || exec sh -c \"$*\"\n"
+                            "sh -c \"$*\"\necho \"client_loop: send disconnect: Broken pipe\" >&2\n" +
+                                end + '\n';
+    ::chmod(shell.c_str(), 0755);
+    cluster.spec.environment.set("HFTRAIN_SSH", shell);
+    cluster.add("one", {"exit", first_code}, true);
+    cluster.add("two", {"exit", "0"});
+    Watcher watcher;
+    return refusal_in([&] { HostJob(cluster.spec, watcher).run(); }, ExitCode::kWorkerLost);
+  };
+  const std::string text = lost("exit 255", "9");
+  CHECK(contains(
+      text,
+      "the connection to two was lost\n  where: --hostfile, machine 1\n  why: the remote shell ended with "
+      "code 255 ("));
+  CHECK(contains(text, "Broken pipe), and what ran there ends with it"));
+  CHECK(contains(text, "ServerAliveInterval"));
+  CHECK(contains(lost("exit 255", "0"), "the connection to two was lost"));
+  CHECK(contains(lost("kill -9 $$", "0"), "was ended by signal 9"));
+  CHECK(lost("exit 0", "9").empty());
+  CHECK(lost("exit 255", "4").empty());  // the first machine ended by itself, and says why
 }
 
 TEST_CASE("a front program that cannot be started on a machine ends the start", "[process]") {

@@ -55,3 +55,11 @@ fault("an export copies a config.json that is none",
 fault("a cache cannot be asked to go as a whole",
       "apps/hftrain/commands/cache.cpp", '*request.max_size == "0" ? std::optional<int64_t>(0) : parse_bytes', "parse_bytes",
       tests=["runs: cache prune keeps what is young and small enough, and a dry run removes nothing"], says=r"does not fit")
+
+fault("a check of connections that nobody answers does not say how to go without it",
+      "launcher/ssh/host_job.cpp", 'check->status() ? "" : "; where that', 'check->status() || true ? "" : "; where that',
+      tests=["launcher: machines that cannot be reached are all named before anything starts"], says=r"no_ssh_check")
+
+fault("a connection that is lost has ssh's words alone",
+      "launcher/ssh/host_job.cpp", "  if (code == ExitCode::kWorkerLost && !was_stopped_) tell_lost_connection();\n", "",
+      tests=["launcher: a connection that is lost while machines run is named, with what keeps one"], says=r"was lost")
