@@ -457,6 +457,32 @@ def without_a_space_the_trainers_is_searched(fixture, folder):
                found["per_device_train_batch_size"] in (4, 8, 16, 32, 64) and trial["state"] == "complete", "a trial of it", trial)
 
 
+def each_trial_starts_the_machines_of_a_host_file(fixture, folder):
+    """Over a stand-in for ssh, which starts what it is asked for on this machine and keeps a list."""
+    output, shell, asked = (os.path.join(folder, name) for name in ("out", "shell", "asked"))
+    with open(shell, "w") as file:
+        file.write(f'#!/bin/sh\necho "$@" >> "{asked}"\nshift\nexec sh -c "$*"\n')
+    os.chmod(shell, 0o755)
+    hosts = os.path.join(folder, "hosts")
+    with open(hosts, "w") as file:
+        file.write("localhost slots=1\nelsewhere slots=1\n")
+    command = words(fixture, output, "space:\n  learning_rate: {choices: [1e-5, 1e-2]}\nmethod: grid\n", "--hostfile", hosts, "--master_addr", "127.0.0.1")
+    at = command.index("--nproc_per_node")
+    del command[at:at + 2]
+    fixture.environment["HFTRAIN_SSH"] = shell
+    result = run(fixture, [*command, "--json"])
+    trials = json.loads(result.stdout)["trials"]
+    expect([trial["state"] for trial in trials] == ["complete", "complete"], "both trials end well", result.stdout + result.stderr)
+    for trial in trials:
+        ranks = read_json(trial["folder"], "hftrain", "plan.json")["ranks"]
+        expect([rank["agent"] for rank in ranks["ranks"]] == [0, 1], "one rank of each machine's front program", ranks)
+        expect(trial["metric"] == newest(trial["folder"]), "the metric of its log", trial)
+    with open(asked) as file:
+        lines = file.read().splitlines()
+    starts = [line for line in lines if line.endswith(" hosted")]
+    expect(len(starts) == 2 and all(line.startswith("elsewhere ") for line in lines), "the other machine is started once a trial", lines)
+
+
 SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lost_or_run_twice, ctrl_c_lets_trials_save_and_the_same_command_goes_on,
              a_failed_trial_is_a_row_and_asha_stops_early, a_quiet_search_stops_early_too_and_says_little, every_trial_is_told_when_it_begins,
              a_search_and_a_run_keep_to_folders_of_their_own, a_report_shows_trials_that_failed_at_once, trials_save_where_the_search_cannot_go_on, mistakes_are_told_before_the_first_trial,
@@ -465,7 +491,7 @@ SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lo
              a_search_that_is_stopped_before_a_trial_saved_says_so, a_search_goes_on_from_any_folder_with_the_same_files,
              a_trial_of_another_number_of_ranks_is_refused, an_edit_of_the_configuration_ends_a_search_that_runs,
              a_flag_that_the_space_draws_is_told, a_search_that_would_measure_nothing_is_refused_before_a_trial,
-             mistakes_of_file_and_flags_are_told_at_once]
+             mistakes_of_file_and_flags_are_told_at_once, each_trial_starts_the_machines_of_a_host_file]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

@@ -63,3 +63,7 @@ fault("a check of connections that nobody answers does not say how to go without
 fault("a connection that is lost has ssh's words alone",
       "launcher/ssh/host_job.cpp", "  if (code == ExitCode::kWorkerLost && !was_stopped_) tell_lost_connection();\n", "",
       tests=["launcher: a connection that is lost while machines run is named, with what keeps one"], says=r"was lost")
+
+fault("a search's trials train on this machine alone, whatever its host file names",
+      "launcher/front/trial_runner.cpp", "for (const char* name : kOwnVariables) child.environment.unset(name);", 'for (const char* name : kOwnVariables) child.environment.unset(name);\n  child.environment.set("HFTRAIN_HOSTED", "1");',
+      tests=["runs: search: each trial starts the machines of a host file"], says=r"both trials end well|front program|started once")
