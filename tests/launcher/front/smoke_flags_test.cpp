@@ -301,6 +301,19 @@ TEST_CASE("an adapter without a named model stands beside one that is written, w
   }
 }
 
+TEST_CASE("the model that a smoke run makes is small in each task") {
+  for (const char* task : {"clm", "sft", "mlm", "text-classification", "token-classification",
+                           "question-answering", "seq2seq", "translation", "image-classification"}) {
+    INFO(task);
+    const tasks::Task asked = tasks::task_named(task).value();
+    const Words flags = sample_model_flags(asked);
+    REQUIRE(flags.size() == 4);
+    const auto model =
+        architectures::Architecture::from_scratch(flags[1], flags[3], tasks::row_of(asked).head);
+    CHECK(model->parameters().count_non_embedding() < 300'000);
+  }
+}
+
 TEST_CASE("several machines and host files give way, with a word") {
   const Words words = {"--smoke", "--output_dir", "/out", "--train_file",  "a.txt", "--nnodes",
                        "4",       "--node_rank",  "3",    "--master_addr", "node0", "--num_processes",
