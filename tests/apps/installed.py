@@ -1,7 +1,9 @@
 """The installed tree that scripts build their examples against, and what was built: one for all tests of a build folder, for compiling
-against LibTorch takes most of their time. What is there is brought up to date when it is asked for, by one process at a time."""
+against LibTorch takes most of their time. What is there is brought up to date when a process asks for it first: the tree, and each
+project, by one process at a time."""
 import contextlib
 import fcntl
+import functools
 import pathlib
 import subprocess
 
@@ -18,17 +20,18 @@ def call(*words, cwd):
 
 
 @contextlib.contextmanager
-def alone():
+def alone(with_what):
     PLACE.mkdir(exist_ok=True)
-    with open(PLACE / "lock", "w") as lock:
+    with open(PLACE / f"{with_what}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
+@functools.cache
 def tree():
     """Where it lies: moved after it was installed, as users may."""
     place = PLACE / "tree"
-    with alone():
+    with alone("tree"):
         if not place.exists():
             call("cmake", "--install", runs.BUILD, "--prefix", PLACE / "first", cwd=PLACE)
             (PLACE / "first").rename(place)
@@ -37,11 +40,12 @@ def tree():
     return place
 
 
+@functools.cache
 def built(name, sources, *targets):
     """The folder in which the project of these sources is built against the tree: the targets, or all. Files with ATen's header share
     it, compiled (precompile_alike.cmake)."""
     folder = PLACE / name
-    with alone():
+    with alone(name):
         if not (folder / "build.ninja").exists():
             call("cmake", "-S", sources, "-B", folder, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={PLACE / 'tree'}",
                  f"-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES={pathlib.Path(__file__).parent / 'precompile_alike.cmake'}",
