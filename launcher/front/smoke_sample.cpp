@@ -73,13 +73,13 @@ bool writes_text(Task task) {
   return tasks::row_of(task).head == architectures::Head::kCausalLm;
 }
 
-// With an inner width of its own where a family's is a number, which would be 32 or 48 times the rest.
+// With an inner width of its own where a family's is a number, which would be up to 96 times the rest.
 std::string small_config(Task task) {
-  const std::string small = "num_hidden_layers=2,num_attention_heads=2,hidden_size=64";
-  const std::string of_words = small + ",vocab_size=512", inner = ",intermediate_size=256";
+  const std::string small = "num_hidden_layers=2,num_attention_heads=2,hidden_size=32";
+  const std::string of_words = small + ",vocab_size=512", inner = ",intermediate_size=128";
   switch (task) {
     case Task::kSeq2Seq:
-      return of_words + ",d_kv=32,d_ff=256,decoder_start_token_id=0,pad_token_id=0,eos_token_id=1";
+      return of_words + ",d_kv=16,d_ff=128,decoder_start_token_id=0,pad_token_id=0,eos_token_id=1";
     case Task::kImageClassification:
       return small + inner + ",image_size=32,patch_size=8";
     case Task::kMaskedLm:

@@ -310,7 +310,7 @@ TEST_CASE("the model that a smoke run makes is small in each task") {
     REQUIRE(flags.size() == 4);
     const auto model =
         architectures::Architecture::from_scratch(flags[1], flags[3], tasks::row_of(asked).head);
-    CHECK(model->parameters().count_non_embedding() < 300'000);
+    CHECK(model->parameters().count_non_embedding() < 100'000);
   }
 }
 

@@ -6,6 +6,6 @@ fault("the encoder of pictures that a smoke run makes has its family's inner wid
       says=r"image-classification")
 
 fault("the model of pairs that a smoke run makes has its family's inner width",
-      "launcher/front/smoke_sample.cpp", ",d_kv=32,d_ff=256,", ",d_kv=32,",
+      "launcher/front/smoke_sample.cpp", ",d_kv=16,d_ff=128,", ",d_kv=16,",
       tests=["front: the model that a smoke run makes is small in each task"],
       says=r"seq2seq")
