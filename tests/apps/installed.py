@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import functools
 import pathlib
+import shutil
 import subprocess
 
 import runs
@@ -40,6 +41,12 @@ def tree():
     return place
 
 
+def compiler_cache():
+    """As of hftrain's own build: what was compiled before is taken again, unless a header differs."""
+    ccache = shutil.which("ccache")
+    return [f"-DCMAKE_CXX_COMPILER_LAUNCHER={ccache}"] if ccache else []
+
+
 @functools.cache
 def built(name, sources, *targets):
     """The folder in which the project of these sources is built against the tree: the targets, or all. Files with ATen's header share
@@ -49,6 +56,6 @@ def built(name, sources, *targets):
         if not (folder / "build.ninja").exists():
             call("cmake", "-S", sources, "-B", folder, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={PLACE / 'tree'}",
                  f"-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES={pathlib.Path(__file__).parent / 'precompile_alike.cmake'}",
-                 "-DPRECOMPILED=<ATen/ATen.h>", cwd=PLACE)
+                 "-DPRECOMPILED=<ATen/ATen.h>", *compiler_cache(), cwd=PLACE)
         call("cmake", "--build", folder, *(["--target", *targets] if targets else []), cwd=PLACE)
     return folder
