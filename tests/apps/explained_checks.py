@@ -67,7 +67,7 @@ MADE_BY = {
     "simple stands alone": (["--sharded_ddp", "simple auto_wrap"], "sharded_ddp: simple stands alone", 2),
     "zero_dp_2 and zero_dp_3": (["--sharded_ddp", "zero_dp_2 zero_dp_3"], "zero_dp_2 and zero_dp_3 exclude each other", 2),
     "sharded_ddp and deepspeed": (["--sharded_ddp", "simple", *deepspeed()], "sharded_ddp and deepspeed exclude each other", 2),
-    "optim and the optimizer of the DeepSpeed file": (["--adafactor", *deepspeed(optimizer={"type": "AdamW"})], "optimizer.type and optim differ", 2),
+    "adafactor and an optimizer section": (["--adafactor", *deepspeed(optimizer={"type": "AdamW"})], "optimizer.type and optim differ", 2),
     "predict_with_generate is read": (["--predict_with_generate"], "--task clm does not read --predict_with_generate", 2),
 }
 

@@ -770,11 +770,30 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("T12: an optimizer section and another --optim exclude each other") {
+TEST_CASE("T12: an optimizer section refuses adafactor and overrules another --optim, which is told") {
   const DeepspeedFile file(kAllAuto);
   CHECK(contains(file.mistakes({"--adafactor"}), "optimizer.type and optim differ"));
-  CHECK(contains(file.mistakes({"--optim", "sgd"}), "AdamW against sgd"));
+  CHECK(contains(file.mistakes({"--optim", "adafactor"}), "AdamW against adafactor"));
+  CHECK(file.mistakes({"--optim", "sgd"}).empty());
+  CHECK(contains(file.warnings({"--optim", "sgd"}), "optim sgd has no effect"));
+  CHECK(file.arguments({"--optim", "sgd"}).optimizer.optim == file.arguments().optimizer.optim);
+  CHECK_FALSE(contains(file.warnings({"--optim", "adamw_torch"}), "optim adamw_torch"));
   CHECK(file.mistakes({"--optim", "adamw_torch"}).empty());
+}
+
+TEST_CASE("a scheduler section overrules a schedule that flags name, which is told") {
+  const DeepspeedFile file =
+      with_key(R"("scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-6}})");
+  const std::vector<std::string> cosine{"--lr_scheduler_type", "cosine"},
+      floor{"--lr_scheduler_type", "cosine_with_min_lr", "--lr_scheduler_kwargs", R"({"min_lr": 1e-5})"};
+  for (const auto& flags : {cosine, floor}) {
+    CHECK(file.mistakes(flags).empty());
+    CHECK(contains(file.warnings(flags), "lr_scheduler_type " + flags[1] + " has no effect"));
+    CHECK(file.arguments(flags).schedule.lr_scheduler_type == "WarmupLR");
+    CHECK(file.arguments(flags).schedule.lr_scheduler_kwargs == Json{{"warmup_min_lr", 1e-6}});
+  }
+  CHECK(contains(file.warnings(floor), "lr_scheduler_kwargs"));
+  CHECK_FALSE(contains(file.warnings(cosine), "lr_scheduler_kwargs"));
 }
 
 TEST_CASE("the params of a scheduler section are the options of its schedule") {
@@ -825,9 +844,9 @@ TEST_CASE("scheduler sections") {
   CHECK(contains(section("WarmupCosLR", "").mistakes(), "scheduler.type 'WarmupCosLR' is unknown"));
   CHECK(contains(section("WarmupLR", "\"warmup_type\": \"cubic\"").notes(), "is unknown and means log"));
   CHECK(section("WarmupLR", "\"warmup_num_steps\": \"auto\"").arguments().schedule.warmup_steps == 0);
-  CHECK(contains(section("WarmupLR", "").mistakes({"--lr_scheduler_type", "cosine"}),
-                 "scheduler.type and lr_scheduler_type differ"));
   CHECK(section("WarmupLR", "").mistakes({"--lr_scheduler_type", "constant_with_warmup"}).empty());
+  CHECK_FALSE(contains(section("WarmupLR", "").warnings({"--lr_scheduler_type", "constant_with_warmup"}),
+                       "lr_scheduler_type"));
   const std::string cycle = "\"cycle_min_lr\": 1e-5, \"cycle_max_lr\": 1e-3";
   CHECK(section("OneCycle", cycle).arguments().schedule.lr_scheduler_kwargs ==
         Json{{"cycle_min_lr", 1e-5}, {"cycle_max_lr", 1e-3}});

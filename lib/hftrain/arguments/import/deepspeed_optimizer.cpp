@@ -22,6 +22,17 @@ bool same_adamw(const std::string& optim) {
   return std::find(kNames.begin(), kNames.end(), optim) != kNames.end();
 }
 
+// As in the Trainer, which builds what the section says and does not ask the flag.
+void warn_of_idle_flag(const DeepSpeedFile& file, const std::string& section, const std::string& flag,
+                       const std::string& type) {
+  file.outcome.notes.push_back(
+      {.severity = Diagnostic::Severity::kWarning,
+       .what = flag + ' ' + to_yaml(file.flags.value(flag)) + " has no effect",
+       .where = file.outcome.origins.describe(flag) + ", " + file.keys.place('/' + section + "/type"),
+       .why = "the DeepSpeed file has a section " + section + ", which says " + type,
+       .hint = "leave one of them out"});
+}
+
 // Of a key that the params of a section leave out DeepSpeed's own value counts, whatever the flag says.
 void take_default(const DeepSpeedFile& file, const std::string& section, const char* key, const char* flag,
                   double usual) {
@@ -137,9 +148,12 @@ void choose_optimizer(const DeepSpeedFile& file, const DeepSpeedOptimizer& optim
                       (asked == "lion" && optim == "lion_32bit");
   if (!file.flags.given("optim")) {
     file.flags.set("optim", optim, "optimizer.type", file.keys.place("/optimizer/type"));
-  } else if (!agrees) {
+  } else if (asked == "adafactor") {
     file.flags.conflict("optim", "deepspeed: optimizer.type", type, file.keys.place("/optimizer/type"),
                         "leave one of them out");
+  } else if (!agrees) {
+    warn_of_idle_flag(file, "optimizer", "optim", type);
+    file.flags.replace("optim", optim, file.keys.place("/optimizer/type"));
   }
   further_options(file, optim);
 }
@@ -224,13 +238,16 @@ void normalise_given_options(const DeepSpeedFile& file, const std::string& type)
 void choose_schedule(const DeepSpeedFile& file, const DeepSpeedScheduler& scheduler) {
   const std::string type(scheduler.type), place = file.keys.place("/scheduler/type");
   const Json asked = file.flags.value("lr_scheduler_type");
-  if (file.flags.given("lr_scheduler_type") && asked != type && asked != std::string(scheduler.same_as)) {
-    return file.flags.conflict("lr_scheduler_type", "deepspeed: scheduler.type", type, place,
-                               "leave one of them out");
-  }
+  const bool other =
+      file.flags.given("lr_scheduler_type") && asked != type && asked != std::string(scheduler.same_as);
+  if (other) warn_of_idle_flag(file, "scheduler", "lr_scheduler_type", type);
   file.outcome.arguments.schedule.lr_scheduler_type = type;
   file.outcome.origins.set("lr_scheduler_type", place);
   const Json options = own_options(file, scheduler);
+  if (other && file.flags.given("lr_scheduler_kwargs")) {  // which are the other schedule's
+    warn_of_idle_flag(file, "scheduler", "lr_scheduler_kwargs", type);
+    return file.flags.replace("lr_scheduler_kwargs", options, file.keys.place(kSchedule));
+  }
   if (file.flags.given("lr_scheduler_kwargs")) normalise_given_options(file, type);
   if (!options.empty() || file.flags.given("lr_scheduler_kwargs"))
     file.flags.set("lr_scheduler_kwargs", options, "deepspeed: scheduler.params",

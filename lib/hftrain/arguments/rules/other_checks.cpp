@@ -87,7 +87,7 @@ const OtherCheck kOtherChecks[] = {
     {"S5", {"sharded_ddp", "deepspeed", "use_deepspeed"}, "sharded_ddp and deepspeed exclude each other"},
     {"T12",
      {"adafactor", "optim", "deepspeed"},
-     "optim and the optimizer of the DeepSpeed file are the same"},
+     "adafactor and an optimizer section of the DeepSpeed file exclude each other"},
     {"T14", {"predict_with_generate", "task"}, "predict_with_generate is read by tasks that write texts"},
 };
 
