@@ -187,7 +187,8 @@ class Smoke {
       add("--test_file", cut(data.test_file, data::Split::kTest, kMostEvaluationBytes));
     }
     if (setting_.makes_tokenizer) add("--tokenizer_name", {write_sample_tokenizer(setting_.task, folder_)});
-    if (setting_.makes_weights) add("--model_name_or_path", {write_sample_model(setting_.task, folder_)});
+    if (setting_.makes_weights)
+      add("--model_name_or_path", {write_sample_model(setting_.task, parsed_.arguments, folder_)});
     flags_ = std::move(flags);
     return "";
   }

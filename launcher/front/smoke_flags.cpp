@@ -82,7 +82,7 @@ class Setting {
     setting_.restarts = static_cast<int>(arguments_.launch.max_restarts);
     if (setting_.named_model) return;
     setting_.makes_weights = arguments_.adapter.use_peft;
-    if (!setting_.makes_weights) add(sample_model_flags(setting_.task));
+    if (!setting_.makes_weights) add(sample_model_flags(setting_.task, arguments_));
     add(sample_length_flags(setting_.task, arguments_));
   }
   void add(const std::vector<std::string>& words) {

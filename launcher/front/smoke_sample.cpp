@@ -73,20 +73,30 @@ bool writes_text(Task task) {
   return tasks::row_of(task).head == architectures::Head::kCausalLm;
 }
 
+// For rows as long as they are asked for, and at least for those of sample_length_flags.
+int64_t positions_for(const arguments::Arguments& asked) {
+  constexpr int64_t kLeast = 128, kMost = 65536;  // longer rows take a model that is named
+  const std::optional<int64_t> conversation = asked.instructions.max_length;
+  const bool given = conversation != arguments::InstructionArguments().max_length;
+  const int64_t longest = std::max({asked.data.block_size.value_or(0), asked.data.max_seq_length.value_or(0),
+                                    given ? conversation.value_or(0) : 0});
+  return std::clamp(longest, kLeast, kMost);
+}
+
 // With an inner width of its own where a family's is a number, which would be up to 96 times the rest.
-std::string small_config(Task task) {
+std::string small_config(Task task, const arguments::Arguments& asked) {
   const std::string small = "num_hidden_layers=2,num_attention_heads=2,hidden_size=32";
-  const std::string of_words = small + ",vocab_size=512", inner = ",intermediate_size=128";
+  const std::string of_words = small + ",vocab_size=512", inner = ",intermediate_size=128",
+                    positions = ",max_position_embeddings=" + std::to_string(positions_for(asked));
   switch (task) {
     case Task::kSeq2Seq:
       return of_words + ",d_kv=16,d_ff=128,decoder_start_token_id=0,pad_token_id=0,eos_token_id=1";
     case Task::kImageClassification:
       return small + inner + ",image_size=32,patch_size=8";
     case Task::kMaskedLm:
-      return of_words + inner + ",max_position_embeddings=128";
+      return of_words + inner + positions;
     default:
-      return of_words + ",max_position_embeddings=128" +
-             (writes_text(task) ? ",bos_token_id=0,eos_token_id=0" : "");
+      return of_words + positions + (writes_text(task) ? ",bos_token_id=0,eos_token_id=0" : "");
   }
 }
 
@@ -154,8 +164,9 @@ std::string write_sample_tokenizer(Task task, const std::string& folder) {
   return place;
 }
 
-std::vector<std::string> sample_model_flags(Task task) {
-  return {"--model_type", family_with(tasks::row_of(task).head), "--config_overrides", small_config(task)};
+std::vector<std::string> sample_model_flags(Task task, const arguments::Arguments& asked) {
+  return {"--model_type", family_with(tasks::row_of(task).head), "--config_overrides",
+          small_config(task, asked)};
 }
 
 std::vector<std::string> sample_length_flags(Task task, const arguments::Arguments& asked) {
@@ -179,9 +190,10 @@ std::vector<std::string> sample_length_flags(Task task, const arguments::Argumen
   return flags;
 }
 
-std::string write_sample_model(Task task, const std::string& folder) {
+std::string write_sample_model(Task task, const arguments::Arguments& asked, const std::string& folder) {
   const architectures::Head head = tasks::row_of(task).head;
-  const auto model = architectures::Architecture::from_scratch(family_with(head), small_config(task), head);
+  const auto model =
+      architectures::Architecture::from_scratch(family_with(head), small_config(task, asked), head);
   std::vector<storage::TensorEntry> entries;
   std::map<std::string, const architectures::ParameterSpec*> by_name;
   for (const architectures::ParameterSpec& spec : model->parameters().parameters) {

@@ -18,13 +18,14 @@ std::vector<std::string> write_sample_data(tasks::Task task, const arguments::Ar
 // returned.
 std::string write_sample_tokenizer(tasks::Task task, const std::string& folder);
 
-// --model_type and --config_overrides of a model that is trained in milliseconds.
-std::vector<std::string> sample_model_flags(tasks::Task task);
+// --model_type and --config_overrides of a model that is trained in milliseconds and has positions for the rows asked for.
+std::vector<std::string> sample_model_flags(tasks::Task task, const arguments::Arguments& asked);
 // The lengths that suit it, where none are asked for.
 std::vector<std::string> sample_length_flags(tasks::Task task, const arguments::Arguments& asked);
 
 // Writes that model with weights of no use into `folder`/model, which is returned. Its head is left out, so that it
 // gets the labels of the data.
-std::string write_sample_model(tasks::Task task, const std::string& folder);
+std::string write_sample_model(tasks::Task task, const arguments::Arguments& asked,
+                               const std::string& folder);
 
 }  // namespace hftrain::front

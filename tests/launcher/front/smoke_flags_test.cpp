@@ -288,7 +288,7 @@ TEST_CASE("an adapter without a named model stands beside one that is written, w
     INFO(task);
     const testing::TemporaryDirectory folder;
     const tasks::Task asked = tasks::task_named(task).value();
-    const std::string place = write_sample_model(asked, folder.path());
+    const std::string place = write_sample_model(asked, {}, folder.path());
     const storage::ModelWeights weights(place);
     const Json config = read_json_file(place + "/config.json");
     CHECK_FALSE(architectures::Architecture::head_of(config));
@@ -306,12 +306,25 @@ TEST_CASE("the model that a smoke run makes is small in each task") {
                            "question-answering", "seq2seq", "translation", "image-classification"}) {
     INFO(task);
     const tasks::Task asked = tasks::task_named(task).value();
-    const Words flags = sample_model_flags(asked);
+    const Words flags = sample_model_flags(asked, {});
     REQUIRE(flags.size() == 4);
     const auto model =
         architectures::Architecture::from_scratch(flags[1], flags[3], tasks::row_of(asked).head);
     CHECK(model->parameters().count_non_embedding() < 100'000);
   }
+}
+
+TEST_CASE("the model that a smoke run makes has positions for the rows that are asked for") {
+  const auto config = [](const char* task, const char* flag, const char* length) {
+    const Words words = {"--smoke", "--output_dir", "/out", "--task", task, flag, length};
+    return sample_model_flags(tasks::task_named(task).value(), parsed(words).arguments).at(3);
+  };
+  CHECK(config("clm", "--block_size", "1024").find("max_position_embeddings=1024") != std::string::npos);
+  CHECK(config("question-answering", "--max_seq_length", "384").find("max_position_embeddings=384") !=
+        std::string::npos);
+  CHECK(config("mlm", "--max_seq_length", "16").find("max_position_embeddings=128") != std::string::npos);
+  CHECK(config("sft", "--max_length", "2048").find("max_position_embeddings=2048") != std::string::npos);
+  CHECK(config("clm", "--block_size", "1000000").find("max_position_embeddings=65536") != std::string::npos);
 }
 
 TEST_CASE("several machines and host files give way, with a word") {
