@@ -133,6 +133,11 @@ TEST_CASE("settings of another shape are refused") {
   const testing::TemporaryDirectory folder;
   write_file(folder / "tokenizer_config.json", R"({"chat_template": [1]})");
   CHECK_REFUSED(read_template_folder(folder.path()), "chat_template cannot be read");
+  write_file(folder / "tokenizer_config.json", R"({"chat_template": {"default": 1}})");
+  CHECK_REFUSED(read_template_folder(folder.path()), "chat_template cannot be read");
+  write_file(folder / "tokenizer_config.json", R"({"chat_template": {"default": "d", "tool_use": "t"}})");
+  CHECK(choose_template(read_template_folder(folder.path()), std::nullopt, true).text == "t");
+  CHECK(choose_template(read_template_folder(folder.path()), std::nullopt, false).text == "d");
   write_file(folder / "tokenizer_config.json", "[]");
   CHECK_REFUSED(read_template_folder(folder.path()), "not a tokenizer's settings");
 }

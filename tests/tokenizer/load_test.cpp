@@ -250,6 +250,10 @@ TEST_CASE("settings beside the file are read in both spellings") {
   write_file_atomically(folder / "tokenizer_config.json",
                         R"({"model_max_length": 1000000000000000019884624838656})");
   CHECK_FALSE(Tokenizer::load(folder / "tokenizer.json")->model_max_length());
+  write_file_atomically(folder / "tokenizer_config.json", R"({"max_len": 32})");
+  CHECK(Tokenizer::load(folder.path())->model_max_length() == 32);
+  write_file_atomically(folder / "tokenizer_config.json", R"({"max_len": 32, "model_max_length": null})");
+  CHECK_FALSE(Tokenizer::load(folder.path())->model_max_length());
   for (const char* length : {"2.5", "-1e300", "NaN"}) {
     INFO(length);
     write_file_atomically(folder / "tokenizer_config.json",

@@ -91,8 +91,10 @@ TEST_CASE("Parts that a class of transformers builds anew are said, by what the 
              "file's "
              "post-processor 0 before and 0 behind"});
   CHECK(of("RobertaTokenizer", nullptr, bytes, {{"type", "RobertaProcessing"}}).empty());
-  CHECK(of("T5Tokenizer", nullptr, {{"type", "Metaspace"}}, nullptr).size() == 1);
-  const Json pieces = {{"type", "Metaspace"}};
+  CHECK(of("T5Tokenizer", nullptr, {{"type", "Metaspace"}}, nullptr).size() == 2);
+  const Json pieces = {
+      {"type", "Sequence"},
+      {"pretokenizers", Json::array({{{"type", "WhitespaceSplit"}}, {{"type", "Metaspace"}}})}};
   CHECK(of("T5Tokenizer", {{"type", "Precompiled"}}, pieces, ends).empty());
   CHECK(of("T5Tokenizer", nfc, pieces, {{"type", "Sequence"}, {"processors", Json::array({ends})}}) ==
         Said{"T5Tokenizer of transformers 5 has no normalizer, the file NFC"});
@@ -102,6 +104,41 @@ TEST_CASE("Parts that a class of transformers builds anew are said, by what the 
   // The class of the model beside it.
   CHECK(said_of("gpt2", Json::object(), "roberta").size() == 1);
   CHECK(said_of("gpt2", Json::object()).empty());
+}
+
+TEST_CASE("Spaces that a class of pieces makes other tokens of are said") {
+  using Said = std::vector<std::string>;
+  const Json special = {{"SpecialToken", {{"id", "</s>"}}}}, text = {{"Sequence", {{"id", "A"}}}};
+  const Json ends = {{"type", "TemplateProcessing"}, {"single", Json::array({text, special})}};
+  const auto of = [&](const std::string& tokenizer_class, const Json& normalizer, const Json& pre_tokenizer) {
+    return replaced_parts(tokenizer_class, {normalizer, pre_tokenizer, ends});
+  };
+  const auto sequence = [](const char* list, const Json& parts) {
+    return Json{{"type", "Sequence"}, {list, parts}};
+  };
+  const Json cut = {{"type", "WhitespaceSplit"}}, marks = {{"type", "Metaspace"}};
+  const Json first = {{"type", "Metaspace"}, {"prepend_scheme", "first"}};
+  const Json old = {{"type", "Metaspace"}, {"add_prefix_space", false}};
+  const Json both = sequence("pretokenizers", Json::array({cut, marks}));
+  const auto stripped = [&](bool right) {
+    const Json strip = {{"type", "Strip"}, {"strip_left", false}, {"strip_right", right}};
+    return sequence("normalizers", Json::array({{{"type", "Precompiled"}}, strip}));
+  };
+  const Said ending{
+      "T5Tokenizer of transformers 5 has a WhitespaceSplit, and the file makes tokens of spaces that end a "
+      "text"};
+  CHECK(of("T5Tokenizer", nullptr, both).empty());
+  CHECK(of("T5Tokenizer", stripped(true), marks).empty());
+  CHECK(of("T5Tokenizer", stripped(false), marks) == ending);
+  CHECK(of("T5Tokenizer", nullptr, marks) == ending);
+  CHECK(of("T5Tokenizer", stripped(true), first) ==
+        Said{"T5Tokenizer of transformers 5 has a Metaspace with the prepend_scheme always, the file first"});
+  CHECK(of("T5Tokenizer", stripped(true), old).size() == 1);
+  CHECK(of("PegasusTokenizer", nullptr, marks).empty());
+  CHECK(of("PegasusTokenizer", nullptr, both) ==
+        Said{"PegasusTokenizer of transformers 5 has no WhitespaceSplit, and makes tokens of spaces that end "
+             "a text"});
+  CHECK(of("DebertaV2Tokenizer", nullptr, marks).size() == 1);  // of the tokens around a text alone
 }
 
 TEST_CASE("Special tokens that transformers looks for in another way are said, whatever the class") {
@@ -146,7 +183,9 @@ TEST_CASE("Tokens around every text, and of unknown words, that are not those of
   const Json ends = {{"type", "TemplateProcessing"},
                      {"single", Json::array({text, end})},
                      {"special_tokens", {{"</s>", {{"ids", {7}}}}}}};
-  const FileParts parts = {nullptr, {{"type", "Metaspace"}}, ends, nullptr, {{"eos_token", {"<end>", 7}}}};
+  const Json cut = {{"type", "Sequence"},
+                    {"pretokenizers", Json::array({{{"type", "WhitespaceSplit"}}, {{"type", "Metaspace"}}})}};
+  const FileParts parts = {nullptr, cut, ends, nullptr, {{"eos_token", {"<end>", 7}}}};
   CHECK(replaced_parts("T5Tokenizer", parts).empty());
 }
 

@@ -42,7 +42,7 @@ void add_jinja_files(const fs::path& folder, TemplateFolder& found) {
 [[noreturn]] void refuse_shape(const std::string& origin) {
   throw Error(ExitCode::kData, "chat_template cannot be read")
       .where(origin)
-      .why("it is a text, or a list of objects with a name and a template")
+      .why("it is a text, an object of texts by name, or a list of objects with a name and a template")
       .hint("write it so, or name another template with --chat_template_path");
 }
 
@@ -53,13 +53,20 @@ void add_from_settings(const Json& settings, const std::string& origin, Template
     found.templates["default"] = {held->get<std::string>(), origin + " (chat_template)"};
     return;
   }
+  const auto add = [&](const std::string& name, const Json& text) {
+    if (!text.is_string()) refuse_shape(origin);
+    found.templates[name] = {text.get<std::string>(), origin + " (chat_template " + name + ")"};
+  };
+  if (held->is_object()) {
+    for (const auto& [name, text] : held->items()) add(name, text);
+    return;
+  }
   if (!held->is_array()) refuse_shape(origin);
   for (const Json& one : *held) {
-    const bool named = one.is_object() && one.contains("name") && one["name"].is_string() &&
-                       one.contains("template") && one["template"].is_string();
+    const bool named =
+        one.is_object() && one.contains("name") && one["name"].is_string() && one.contains("template");
     if (!named) refuse_shape(origin);
-    const auto name = one["name"].get<std::string>();
-    found.templates[name] = {one["template"].get<std::string>(), origin + " (chat_template " + name + ")"};
+    add(one["name"].get<std::string>(), one["template"]);
   }
 }
 

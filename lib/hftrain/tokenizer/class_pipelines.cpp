@@ -23,6 +23,8 @@ struct ClassPipeline {
   const char* normalizer;
   const char* pre_tokenizer;
   std::optional<Around> around;
+  std::optional<bool> cuts_at_spaces =
+      std::nullopt;  // of classes with a Metaspace, whether it is behind a WhitespaceSplit
 };
 
 constexpr const char* kNoPart = "";
@@ -38,7 +40,7 @@ constexpr Around kAroundEnds = {"bos_token", "eos_token"}, kBehind = {nullptr, "
 constexpr ClassPipeline kPipelines[] = {
     {"BartTokenizer", kNoPart, kBytes, kAroundBoth},
     {"BertTokenizer", kBertForm, kBertWords, kAroundBoth},
-    {"CamembertTokenizer", kPieceForm, kPieces, kAroundEnds},
+    {"CamembertTokenizer", kPieceForm, kPieces, kAroundEnds, true},
     {"CodeGenTokenizer", kNoPart, kBytes, std::nullopt},
     {"DebertaTokenizer", kNoPart, kBytes, kAroundBoth},
     {"DebertaV2Tokenizer", "Precompiled? Replace? NFC? Strip?", kPieces, kAroundBoth},
@@ -57,13 +59,13 @@ constexpr ClassPipeline kPipelines[] = {
     {"MPNetTokenizer", kBertForm, kBertWords, kAroundBoth},
     {"MobileBertTokenizer", kBertForm, kBertWords, kAroundBoth},
     {"MvpTokenizer", kNoPart, kBytes, kAroundBoth},
-    {"PegasusTokenizer", kPieceForm, kPieces, kBehind},
+    {"PegasusTokenizer", kPieceForm, kPieces, kBehind, false},
     {"Qwen2Tokenizer", "NFC", "Split ByteLevel-without-its-pattern", std::nullopt},
     {"RobertaTokenizer", kNoPart, kBytes, kAroundBoth},
     {"SplinterTokenizer", kBertForm, kBertWords, std::nullopt},
     {"SqueezeBertTokenizer", kBertForm, kBertWords, kAroundBoth},
-    {"T5Tokenizer", kPieceForm, kPieces, kBehind},
-    {"XLMRobertaTokenizer", kPieceForm, kPieces, kAroundEnds},
+    {"T5Tokenizer", kPieceForm, kPieces, kBehind, true},
+    {"XLMRobertaTokenizer", kPieceForm, kPieces, kAroundEnds, true},
 };
 
 // Of a part and what it is a sequence of.
@@ -111,6 +113,36 @@ void compare(const ClassPipeline& row, const std::string& what, const char* word
   said.push_back(std::string(row.tokenizer_class) + " of transformers 5 has " +
                  (own.needed.empty() ? "no " + what : "the " + what + ' ' + join(own.needed, ", ")) +
                  ", the file " + (found.empty() ? "none" : join(found, ", ")));
+}
+
+// The part itself, or the first of that kind in what it is a sequence of; null: there is none.
+Json part_of_kind(const Json& part, const std::string& kind) {
+  if (!part.is_object()) return nullptr;
+  if (part.value("type", "") == kind) return part;
+  for (const char* list : {"normalizers", "pretokenizers"}) {
+    for (const Json& each : part.value(list, Json::array())) {
+      if (Json found = part_of_kind(each, kind); !found.is_null()) return found;
+    }
+  }
+  return nullptr;
+}
+
+// Of classes that mark spaces. A space that ends a text is a token of its own unless something takes it away before.
+void compare_spaces(const ClassPipeline& row, const FileParts& parts, std::vector<std::string>& said) {
+  const Json marks = part_of_kind(parts.pre_tokenizer, "Metaspace");
+  if (!row.cuts_at_spaces || marks.is_null()) return;
+  const std::string class_has = std::string(row.tokenizer_class) + " of transformers 5 has ";
+  const std::string scheme =
+      marks.value("prepend_scheme", marks.value("add_prefix_space", true) ? "always" : "never");
+  if (scheme != "always")
+    said.push_back(class_has + "a Metaspace with the prepend_scheme always, the file " + scheme);
+  const bool cuts = !part_of_kind(parts.pre_tokenizer, "WhitespaceSplit").is_null();
+  const Json strip = part_of_kind(parts.normalizer, "Strip");
+  const bool strips = strip.is_object() && strip.value("strip_right", true);
+  if (*row.cuts_at_spaces && !cuts && !strips)
+    said.push_back(class_has + "a WhitespaceSplit, and the file makes tokens of spaces that end a text");
+  if (!*row.cuts_at_spaces && cuts)
+    said.push_back(class_has + "no WhitespaceSplit, and makes tokens of spaces that end a text");
 }
 
 // The tokens of a post-processor around one text, by what they are called and their ids.
@@ -203,6 +235,7 @@ std::vector<std::string> replaced_parts(const std::string& tokenizer_class, cons
   if (row == std::end(kPipelines)) return said;
   compare(*row, "normalizer", row->normalizer, parts.normalizer, said);
   compare(*row, "pre-tokenizer", row->pre_tokenizer, parts.pre_tokenizer, said);
+  compare_spaces(*row, parts, said);
   if (row->around) compare_around(*row, parts, said);
   compare_unknown(*row, parts, said);
   return said;

@@ -151,12 +151,13 @@ void read_settings(TokenizerSettings& settings) {
   read_further_tokens(config, settings.further_tokens);
   settings.pads_on_left = says_left(config, "padding_side");
   settings.truncates_from_left = says_left(config, "truncation_side");
-  if (!config.contains("model_max_length")) return;
-  const Json& length = config.at("model_max_length");
+  const char* key = config.contains("model_max_length") ? "model_max_length" : "max_len";  // its name of old
+  if (!config.contains(key)) return;
+  const Json& length = config.at(key);
   if (!length.is_number() || length.get<double>() >= kNoLimit) return;
   const double number = length.get<double>();
   if (!(number >= 1) || number != std::floor(number)) {
-    throw Error(ExitCode::kData, "model_max_length must be a whole number, 1 or more")
+    throw Error(ExitCode::kData, std::string(key) + " must be a whole number, 1 or more")
         .where(settings.folder + "/tokenizer_config.json")
         .why("it is " + length.dump())
         .hint("write the number of tokens that the model takes, or leave it out");
