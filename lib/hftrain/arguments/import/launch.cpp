@@ -104,7 +104,7 @@ class MachineReader {
     const Endpoint endpoint = parse_endpoint(text);
     if (!endpoint.valid)
       return problem("rdzv_endpoint '" + text + "' is not host or host:port", {"rdzv_endpoint"}, "",
-                     "--rdzv_endpoint node0:29400, or with an address of IPv6 [fe80::1]:29400");
+                     "--rdzv_endpoint node0:29400, or with an address of IPv6 [fd00::1]:29400");
     take("master_addr", launch_.master_addr, endpoint.host);
     take("master_port", launch_.master_port, endpoint.port ? *endpoint.port : port_of_backend());
   }
