@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "comm/rank_processes.h"
 #include "hftrain/base/file.h"
@@ -68,8 +69,13 @@ void check_stopped(const Connect& connect, const std::string& what, const std::s
   }
 }
 
+// When all have left the meeting at the store behind them: of one that froze before, another wait would be told.
 comm::BackendTable freezing_backends(const Rank& rank) {
-  return {{rank.backend(), [&rank](const comm::BackendRequest&) -> c10::intrusive_ptr<c10d::Backend> {
+  return {{rank.backend(), [&rank](const comm::BackendRequest& request) -> c10::intrusive_ptr<c10d::Backend> {
+             while (!comm::absent_at(request.store, "connecting", request.world_size)
+                         .value_or(std::vector<int>())
+                         .empty())
+               std::this_thread::sleep_for(std::chrono::milliseconds(20));
              rank.freeze();
              ::_exit(0);
            }}};
