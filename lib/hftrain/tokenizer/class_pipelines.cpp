@@ -115,29 +115,17 @@ void compare(const ClassPipeline& row, const std::string& what, const char* word
                  ", the file " + (found.empty() ? "none" : join(found, ", ")));
 }
 
-// The part itself, or the first of that kind in what it is a sequence of; null: there is none.
-Json part_of_kind(const Json& part, const std::string& kind) {
-  if (!part.is_object()) return nullptr;
-  if (part.value("type", "") == kind) return part;
-  for (const char* list : {"normalizers", "pretokenizers"}) {
-    for (const Json& each : part.value(list, Json::array())) {
-      if (Json found = part_of_kind(each, kind); !found.is_null()) return found;
-    }
-  }
-  return nullptr;
-}
-
 // Of classes that mark spaces. A space that ends a text is a token of its own unless something takes it away before.
 void compare_spaces(const ClassPipeline& row, const FileParts& parts, std::vector<std::string>& said) {
-  const Json marks = part_of_kind(parts.pre_tokenizer, "Metaspace");
+  const Json marks = part_of_type(parts.pre_tokenizer, "Metaspace");
   if (!row.cuts_at_spaces || marks.is_null()) return;
   const std::string class_has = std::string(row.tokenizer_class) + " of transformers 5 has ";
   const std::string scheme =
       marks.value("prepend_scheme", marks.value("add_prefix_space", true) ? "always" : "never");
   if (scheme != "always")
     said.push_back(class_has + "a Metaspace with the prepend_scheme always, the file " + scheme);
-  const bool cuts = !part_of_kind(parts.pre_tokenizer, "WhitespaceSplit").is_null();
-  const Json strip = part_of_kind(parts.normalizer, "Strip");
+  const bool cuts = !part_of_type(parts.pre_tokenizer, "WhitespaceSplit").is_null();
+  const Json strip = part_of_type(parts.normalizer, "Strip");
   const bool strips = strip.is_object() && strip.value("strip_right", true);
   if (*row.cuts_at_spaces && !cuts && !strips)
     said.push_back(class_has + "a WhitespaceSplit, and the file makes tokens of spaces that end a text");
@@ -227,6 +215,17 @@ void compare_unknown(const ClassPipeline& row, const FileParts& parts, std::vect
 }
 
 }  // namespace
+
+Json part_of_type(const Json& part, const std::string& type) {
+  if (!part.is_object()) return nullptr;
+  if (part.value("type", "") == type) return part;
+  for (const char* list : {"normalizers", "pretokenizers"}) {
+    for (const Json& each : part.value(list, Json::array())) {
+      if (Json found = part_of_type(each, type); !found.is_null()) return found;
+    }
+  }
+  return nullptr;
+}
 
 std::vector<std::string> replaced_parts(const std::string& tokenizer_class, const FileParts& parts) {
   std::vector<std::string> said;

@@ -100,18 +100,6 @@ std::string text_in(const Json& object, const char* key) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-// The part of a pipeline with that type, which may stand in a sequence; null: there is none.
-Json part_of_type(const Json& part, const std::string& type) {
-  if (!part.is_object()) return nullptr;
-  if (part.value("type", "") == type) return part;
-  for (const char* list : {"normalizers", "pretokenizers"}) {
-    for (const Json& each : part.value(list, Json::array())) {
-      if (const Json found = part_of_type(each, type); !found.is_null()) return found;
-    }
-  }
-  return nullptr;
-}
-
 const char* word(const Json& value) {
   return value.is_null() ? "null" : value == true ? "true" : "false";
 }
