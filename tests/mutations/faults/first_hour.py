@@ -7,7 +7,7 @@ EITHER = "runtime: a device that has no memory, or fails either way, is told as 
 DETERMINISM = "runtime: full determinism and TF32 set the switches of the contract"
 WAITS = "scripts/gpu/wait_steps.py"
 
-fault("a driver that refuses memory which grows ends the run", MEMORY, "    if (!segments_grow()) throw;\n", "    throw;\n",
+fault("a driver that refuses memory which grows ends the run", MEMORY, "    if (!segments_grow()) throw;\n", "    if (segments_grow() || error.what() != nullptr) throw;\n",
       tests=[BLOCKS, EITHER], says=r"unexpected exception|operation not permitted|asked 3")
 
 fault("memory in blocks drops what else the user says of the allocator", MEMORY,
@@ -17,7 +17,7 @@ fault("memory in blocks drops what else the user says of the allocator", MEMORY,
 fault("a device without memory is asked for it in blocks", MEMORY, "    throw;  // of which there would be no more the other way\n",
       '    refused = "no memory";\n', tests=[EITHER], says=r"asked == 1|OutOfMemoryError")
 
-fault("memory is asked for twice of a device that is lost", MEMORY, "    if (!segments_grow()) throw;\n", "", tests=[EITHER], says=r"asked 4")
+fault("memory is asked for twice of a device that is lost", MEMORY, "    if (!segments_grow()) throw;\n", "    if (!segments_grow()) refused = \"either way\";\n", tests=[EITHER], says=r"asked 4")
 
 fault("full determinism fills every new tensor", NUMERICS,
       "    context.setDeterministicFillUninitializedMemory(\n        false);  // finds code that reads it, for a pass over every new tensor\n", "",

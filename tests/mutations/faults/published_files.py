@@ -57,12 +57,12 @@ fault("ways of sharding that exclude each other are taken when DeepSpeed is aske
       says=r"zero_stage")
 
 fault("the version of FSDP in its file does not count for a mesh",
-      "lib/hftrain/arguments/import/parallelism_config.cpp", "fsdp_version.value_or(kDefaultVersion) != 2", "outcome.unread.count(\"fsdp_version\") == 0",
+      "lib/hftrain/arguments/import/parallelism_config.cpp", "fsdp_version.value_or(kDefaultVersion) != 2", "fsdp_version.value_or(kDefaultVersion) < 9 && outcome.unread.count(\"fsdp_version\") == 0",
       tests=["arguments: rule F12: accelerate launch has these sizes in version 2 only"],
       says=r'version\("2"\)')
 
 fault("a mesh makes DeepSpeed's stages hybrid in silence",
-      "lib/hftrain/arguments/import/parallelism_config.cpp", "sharding.strategy.value_or(\"none\") != \"none\")", "false)",
+      "lib/hftrain/arguments/import/parallelism_config.cpp", "sharding.strategy.value_or(\"none\") != \"none\")", "sharding.strategy.value_or(\"none\") == \"never\")",
       tests=["arguments: a strategy that is not FSDP's stays what was asked for beside a mesh"],
       says=r"zero_optimization")
 
