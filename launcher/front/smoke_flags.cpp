@@ -27,11 +27,13 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.size() < 6 && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// As many micro-batches as without accumulation, as far as there are updates enough to kill a rank between.
-SmokeLength length_of(bool named_model, int64_t accumulated) {
+// As many micro-batches as without accumulation, and of a small model as many tokens as in rows of the usual length, as
+// far as there are updates enough to kill a rank between.
+SmokeLength length_of(bool named_model, int64_t accumulated, int64_t row_length) {
   const SmokeLength whole = named_model ? kNamedModel : kSmallModel;
   const SmokeLength shortest = named_model ? kShortestOfNamedModel : kShortest;
-  const int64_t thirds = whole.first_save / accumulated;
+  const int64_t longer = named_model ? 1 : std::max<int64_t>(1, row_length / kUsualLength);
+  const int64_t thirds = whole.first_save / (accumulated * longer);
   const int first_save = std::max(shortest.first_save, static_cast<int>(thirds));
   return {3 * first_save, first_save};
 }
@@ -108,7 +110,7 @@ class Setting {
       accumulated = kMostAccumulated;
       replace("gradient_accumulation_steps", std::to_string(accumulated), "the check is to be short");
     }
-    setting_.length = length_of(setting_.named_model, accumulated);
+    setting_.length = length_of(setting_.named_model, accumulated, asked_length(arguments_));
   }
 
   // Rows of text are cut to some megabytes when they are copied, and few are made; of others there is a number.

@@ -76,11 +76,7 @@ bool writes_text(Task task) {
 // For rows as long as they are asked for, and at least for those of sample_length_flags.
 int64_t positions_for(const arguments::Arguments& asked) {
   constexpr int64_t kLeast = 128, kMost = 65536;  // longer rows take a model that is named
-  const std::optional<int64_t> conversation = asked.instructions.max_length;
-  const bool given = conversation != arguments::InstructionArguments().max_length;
-  const int64_t longest = std::max({asked.data.block_size.value_or(0), asked.data.max_seq_length.value_or(0),
-                                    given ? conversation.value_or(0) : 0});
-  return std::clamp(longest, kLeast, kMost);
+  return std::clamp(asked_length(asked), kLeast, kMost);
 }
 
 // With an inner width of its own where a family's is a number, which would be up to 96 times the rest.
@@ -169,22 +165,36 @@ std::vector<std::string> sample_model_flags(Task task, const arguments::Argument
           small_config(task, asked)};
 }
 
+int64_t asked_length(const arguments::Arguments& asked) {
+  const arguments::DataArguments& data = asked.data;
+  const arguments::DataArguments usual;
+  const auto unless_usual = [](const auto& length, const auto& default_length) {
+    return length == default_length ? 0 : std::optional<int64_t>(length).value_or(0);
+  };
+  return std::max(
+      {data.block_size.value_or(0), data.max_seq_length.value_or(0),
+       unless_usual(data.max_source_length, usual.max_source_length),
+       unless_usual(data.max_target_length, usual.max_target_length),
+       unless_usual(asked.instructions.max_length, arguments::InstructionArguments().max_length)});
+}
+
 std::vector<std::string> sample_length_flags(Task task, const arguments::Arguments& asked) {
   std::vector<std::string> flags;
-  const auto add = [&](const char* flag, const char* value, bool was_asked) {
+  const auto add = [&](const char* flag, const std::string& value, bool was_asked) {
     if (!was_asked) flags.insert(flags.end(), {flag, value});
   };
+  const std::string usual = std::to_string(kUsualLength);
   const arguments::DataArguments& data = asked.data;
-  if (task == Task::kCausalLm) add("--block_size", "64", data.block_size.has_value());
+  if (task == Task::kCausalLm) add("--block_size", usual, data.block_size.has_value());
   if (task == Task::kSeq2Seq) {
-    add("--max_source_length", "64", data.max_source_length != arguments::DataArguments().max_source_length);
+    add("--max_source_length", usual, data.max_source_length != arguments::DataArguments().max_source_length);
     add("--max_target_length", "32", data.max_target_length != arguments::DataArguments().max_target_length);
   }
   if (task == Task::kInstructionTuning)
-    add("--max_length", "64", asked.instructions.max_length != arguments::InstructionArguments().max_length);
+    add("--max_length", usual, asked.instructions.max_length != arguments::InstructionArguments().max_length);
   const bool has_one_length = task != Task::kCausalLm && task != Task::kInstructionTuning &&
                               task != Task::kSeq2Seq && task != Task::kImageClassification;
-  if (has_one_length) add("--max_seq_length", "64", data.max_seq_length.has_value());
+  if (has_one_length) add("--max_seq_length", usual, data.max_seq_length.has_value());
   if (task == Task::kQuestionAnswering)
     add("--doc_stride", "16", data.doc_stride != arguments::DataArguments().doc_stride);
   return flags;

@@ -198,6 +198,18 @@ TEST_CASE("updates that accumulate are fewer and accumulate less, with a word") 
   CHECK_FALSE(notice("4"));
 }
 
+TEST_CASE("rows that are asked to be long are trained in fewer updates, where the model is a made one") {
+  const auto steps = [](Words words) { return child_of(std::move(words)).arguments.run.max_steps; };
+  CHECK(steps({"--block_size", "64"}) == 60);
+  CHECK(steps({"--block_size", "256"}) == 15);
+  CHECK(steps({"--block_size", "1024"}) == 6);
+  CHECK(steps({"--task", "question-answering", "--max_seq_length", "384"}) == 9);
+  CHECK(steps({"--task", "sft", "--max_length", "2048"}) == 6);
+  CHECK(steps({"--task", "seq2seq", "--max_source_length", "512"}) == 6);
+  CHECK(steps({"--task", "seq2seq"}) == 60);
+  CHECK(steps({"--model_type", "gpt2", "--tokenizer_name", "t", "--block_size", "1024"}) == 6);
+}
+
 TEST_CASE("accumulation that another place states as well stays, and the updates are fewer still") {
   const testing::TemporaryDirectory folder;
   std::ofstream(folder / "ds.json")

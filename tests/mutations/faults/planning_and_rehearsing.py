@@ -96,7 +96,7 @@ fault("an adapter of a smoke run stands beside no weights",
       says=r"makes_weights|an adapter needs a model", seconds=120)
 
 fault("accumulation makes a smoke run long",
-      "launcher/front/smoke_flags.cpp", "const int64_t thirds = whole.first_save / accumulated;", "const int64_t thirds = whole.first_save / std::min<int64_t>(accumulated, 1);",
+      "launcher/front/smoke_flags.cpp", "whole.first_save / (accumulated * longer);", "whole.first_save / (std::min<int64_t>(accumulated, 1) * longer);",
       tests=["front: updates that accumulate are fewer and accumulate less, with a word"],
       says=r'"30"|"15"')
 

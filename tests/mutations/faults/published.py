@@ -30,5 +30,5 @@ fault("templates by name are refused", "lib/hftrain/chat/template_folder.cpp", "
       tests=["chat: settings of another shape are refused"], says=r"chat_template cannot be read")
 
 fault("the model of a smoke run has few positions, whatever is asked for", "launcher/front/smoke_sample.cpp",
-      "  return std::clamp(longest, kLeast, kMost);", "  return longest > 0 ? kLeast : kMost;",
+      "  return std::clamp(asked_length(asked), kLeast, kMost);", "  return asked_length(asked) > 0 ? kLeast : kLeast + 0 * kMost;",
       tests=["front: the model that a smoke run makes has positions for the rows that are asked for"], says=r"max_position_embeddings=1024")
