@@ -129,13 +129,27 @@ void hide_secrets(int argc, char** argv) {
   }
 }
 
+void end_by(int signal) {
+  ::_exit(128 + signal);
+}
+
+// Programs that are started have none of it (launcher/process/child_process.cpp).
+void arrange_signals() {
+  // Writing beyond the limit on the size of files then says what is wrong.
+  ::signal(SIGXFSZ, SIG_IGN);
+  // A parent that ignores this one hands that on, and nobody would ever hear how a worker ended.
+  ::signal(SIGCHLD, SIG_DFL);
+  // The first process of a container is ended by no signal that it does not take itself.
+  if (::getpid() == 1) {
+    for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, end_by);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   open_missing_standard_streams();
-  // Writing beyond the limit on the size of files then says what is wrong. Programs that are started have it as before
-  // (launcher/process/child_process.cpp).
-  ::signal(SIGXFSZ, SIG_IGN);
+  arrange_signals();
   hftrain::install_crash_report();
   std::ios::sync_with_stdio(false);
   hftrain::launcher::raise_descriptor_limit();

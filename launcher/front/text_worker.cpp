@@ -86,9 +86,7 @@ void TextWorker::read_control() {
 }
 
 void TextWorker::throw_lost() {
-  pollfd ended{process_->exit_descriptor(), POLLIN, 0};
-  ::poll(&ended, 1, -1);
-  const launcher::ExitStatus status = process_->reap().value_or(launcher::ExitStatus{});
+  const launcher::ExitStatus status = process_->wait();
   while (process_->standard_error()) read_errors();
   if (status.signal == SIGKILL && launcher::memory_kills() > memory_kills_)
     throw Error(ExitCode::kHostMemory, "the machine ran out of memory while generating")

@@ -204,4 +204,13 @@ std::optional<ExitStatus> ChildProcess::reap() {
   return status_;
 }
 
+ExitStatus ChildProcess::wait() {
+  siginfo_t info{};
+  while (!status_ && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0) {
+    if (errno != EINTR)
+      throw system_error(errno, "cannot hear how a process ended", "process " + std::to_string(pid_));
+  }
+  return reap().value();
+}
+
 }  // namespace hftrain::launcher

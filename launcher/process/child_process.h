@@ -61,6 +61,9 @@ class ChildProcess {
   // The exit status once the process has ended, else nothing. Also ends what is left of its group. Call until
   // it returns a value; later calls return the same value.
   std::optional<ExitStatus> reap();
+  // Waits for the end, and reaps. A process that is traced (strace -f) has ended to its parent later than its exit
+  // descriptor says.
+  ExitStatus wait();
 
  private:
   pid_t pid_ = -1;

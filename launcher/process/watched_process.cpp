@@ -46,9 +46,7 @@ bool WatchedProcess::wait_until(const std::function<bool()>& seen) {
 int WatchedProcess::finish() {
   while (read_more()) {
   }
-  pollfd ended{child_.exit_descriptor(), POLLIN, 0};
-  ::poll(&ended, 1, -1);
-  const ExitStatus status = child_.reap().value();
+  const ExitStatus status = child_.wait();
   return status.signal != 0 ? 128 + status.signal : status.code;
 }
 

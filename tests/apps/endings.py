@@ -221,6 +221,44 @@ def scenario_limit_on_the_size_of_files(fixture, output):
     return "7: the file is named"
 
 
+def scenario_parent_that_ignores_the_ends_of_its_children(fixture, output):
+    def ignore():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+    ends_with(start(fixture, output, "--max_steps", 2, preexec_fn=ignore), 0)
+    killed = output + "-killed"
+    job = start(fixture, killed, "--max_steps", 100_000, preexec_fn=ignore)
+    until(job, lambda: records(killed), "training")
+    os.kill(next(pid for pid, rank in processes_of(killed).items() if rank == 1), signal.SIGKILL)
+    expect(ends_with(job, 9), "rank 1", "signal 9")
+    return "0, and 9 where a rank is killed"
+
+
+def first_process_within(job):
+    [pid] = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+    return int(pid)
+
+
+def scenario_first_process_of_a_container(fixture, output):
+    alone = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if subprocess.run([*alone, "true"], capture_output=True).returncode != 0:
+        skip("this machine allows no process numbers of one's own")
+    for word in (signal.SIGINT, signal.SIGTERM):
+        job = subprocess.Popen([*alone, HFTRAIN, "tokenizer", "encode", "--tokenizer_name", fixture.tokenizer], text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        job.stdin.write("a line\n")
+        job.stdin.flush()
+        job.stdout.readline()  # it is at work, and waits for more
+        os.kill(first_process_within(job), word)
+        ends_with(job, 128 + word)
+    job = subprocess.Popen([*alone, HFTRAIN, *fixture.flags(output, "--max_steps", 100_000)], env=fixture.environment, text=True, stderr=subprocess.PIPE)
+    until(job, lambda: records(output), "training")
+    os.kill(first_process_within(job), signal.SIGTERM)
+    ends_with(job, 143)
+    newest_is_whole(fixture, output)
+    return "commands end at once, a run saves"
+
+
 def scenario_preparing_that_is_asked_to_stop(fixture, output):
     large, cache = output + ".txt", output + "-cache"
     with open(fixture.text) as file:

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,16 +11,11 @@
 #include "support/catch.h"
 #include "support/fork.h"
 #include "support/paths.h"
+#include "support/skip.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::launcher {
 namespace {
-
-ExitStatus wait_for(ChildProcess& child) {
-  pollfd ended{child.exit_descriptor(), POLLIN, 0};
-  ::poll(&ended, 1, -1);
-  return child.reap().value();
-}
 
 std::string read_all(FileDescriptor& pipe) {
   std::string text;
@@ -38,19 +34,30 @@ ChildSpec dummy(std::vector<std::string> words) {
   return {words, Environment(), {}};
 }
 
+// Traces `pid`, lets `traced` know, and once it has ended keeps that from its parent for a while.
+[[noreturn]] void trace_beyond_the_end(pid_t pid, int traced) {
+  const char answer = ::ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) == 0 ? 'y' : 'n';
+  if (::write(traced, &answer, 1) != 1 || answer == 'n') ::_exit(1);
+  siginfo_t end{};
+  ::waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOWAIT);
+  constexpr useconds_t kMicroseconds = 200'000;
+  ::usleep(kMicroseconds);
+  ::_exit(0);
+}
+
 }  // namespace
 
 TEST_CASE("every exit code from 0 to 255 comes back as it was", "[process]") {
   for (int code = 0; code < 256; ++code) {
     ChildProcess child(dummy({"exit:" + std::to_string(code)}));
-    CHECK(wait_for(child) == ExitStatus{0, code});
+    CHECK(child.wait() == ExitStatus{0, code});
   }
 }
 
 TEST_CASE("a child ended by a signal says which", "[process]") {
   for (const int signal : {SIGKILL, SIGTERM, SIGUSR1, SIGPIPE, SIGHUP, SIGALRM}) {
     ChildProcess child(dummy({"signal:" + std::to_string(signal)}));
-    CHECK(wait_for(child) == ExitStatus{signal, 0});
+    CHECK(child.wait() == ExitStatus{signal, 0});
   }
 }
 
@@ -178,9 +185,30 @@ TEST_CASE("a child that is dropped is killed and reaped", "[process]") {
   CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
 }
 
+TEST_CASE("a traced child, which ends for its parent later than it seems, is waited for", "[process]") {
+  ChildProcess child(dummy({"hang"}));
+  Pipe traced = make_pipe();
+  const pid_t tracer = testing::fork_child();
+  if (tracer == 0) trace_beyond_the_end(child.pid(), traced.writing.get());
+  pollfd answered{traced.reading.get(), POLLIN, 0};
+  ::poll(&answered, 1, -1);
+  char answer = 'n';
+  REQUIRE(::read(traced.reading.get(), &answer, 1) == 1);
+  if (answer == 'n') {
+    ::waitpid(tracer, nullptr, 0);
+    HFTRAIN_SKIP("this machine lets no process trace one that is not its child");
+  }
+  child.send(SIGKILL);
+  pollfd ended{child.exit_descriptor(), POLLIN, 0};
+  ::poll(&ended, 1, -1);
+  CHECK(!child.reap());
+  CHECK(child.wait() == ExitStatus{SIGKILL, 0});
+  CHECK(::waitpid(tracer, nullptr, 0) == tracer);
+}
+
 TEST_CASE("reaping a child ends what it left behind in its group", "[process]") {
   ChildProcess child(dummy({"child", "exit:3"}));
-  CHECK(wait_for(child) == ExitStatus{0, 3});
+  CHECK(child.wait() == ExitStatus{0, 3});
   CHECK(read_all(child.standard_output()).empty());  // would wait for ever if something held the pipe
   CHECK(child.reap() == ExitStatus{0, 3});
 }
