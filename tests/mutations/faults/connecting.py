@@ -34,7 +34,7 @@ fault("an adapter is planned to be saved in parts", "lib/hftrain/plan/resolve.cp
              "plan: beside an adapter the form of checkpoints is told to do nothing, and the plan says that it is saved whole"], says=r"saving|state_dict")
 
 fault("modules that are saved whole are planned in float32", "lib/hftrain/plan/rank_memory.cpp",
-      "  return parameter.adapts ? kAdapters : plan", "  return plan.model.adapter ? kAdapters : plan",
+      "  return parameter.adapts ? kAdapters : plan", "  return parameter.adapts || plan.model.adapter ? kAdapters : plan",
       tests=["plan: modules that are saved whole beside an adapter have the model's type, gradients and state too"], says=r"gradients")
 
 fault("a save of an adapter is planned to put the whole model together", "lib/hftrain/plan/rank_memory.cpp",
