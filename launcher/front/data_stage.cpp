@@ -14,6 +14,7 @@
 #include "hftrain/data/prepared_folder.h"
 #include "hftrain/data/stream_request.h"
 #include "launcher/front/stop_flag.h"
+#include "launcher/front/text_paths.h"
 
 namespace hftrain::front {
 namespace {
@@ -131,6 +132,7 @@ data::PrepareRequest prepare_request(const Inputs& inputs) {
   request.max_eval_samples = asked.max_eval_samples;
   request.max_predict_samples = asked.max_predict_samples;
   request.cache_folder = data::cache_folder(inputs.environment);
+  require_text(request.cache_folder, "the folder of prepared data");
   request.overwrite_cache = asked.overwrite_cache;
   const std::optional<int64_t>& threads = arguments.instructions.dataset_num_proc;
   request.workers = static_cast<int>(threads.value_or(asked.preprocessing_num_workers.value_or(0)));

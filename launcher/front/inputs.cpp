@@ -25,6 +25,7 @@
 #include "hftrain/tokenizer/unheeded_settings.h"
 #include "launcher/front/chat_facts.h"
 #include "launcher/front/saved_run.h"
+#include "launcher/front/text_paths.h"
 #include "launcher/ssh/host_file.h"
 #include "launcher/ssh/machine_start.h"
 
@@ -127,6 +128,7 @@ Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environm
 }
 
 Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environment) {
+  require_text_of_current_folder();
   Inputs inputs;
   inputs.parsed = std::move(parsed);
   inputs.environment =
@@ -198,7 +200,9 @@ void add_model(Inputs& inputs) {
 
 plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data, const std::string& resume_from,
                            std::optional<int64_t> batch) {
-  return plan::resolve(resolve_input(inputs, data, resume_from, batch));
+  plan::RunPlan plan = plan::resolve(resolve_input(inputs, data, resume_from, batch));
+  require_text_in_plan(plan::to_json_value(plan));
+  return plan;
 }
 
 std::vector<Diagnostic> notes_of_plan(const Inputs& inputs, const plan::RunPlan& plan) {

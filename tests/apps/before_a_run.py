@@ -217,9 +217,26 @@ def a_port_that_is_not_there_moves_the_old_run_back(fixture, folder):
     expect_as_it_was(output, before)
 
 
+def a_folder_that_is_not_utf8_is_refused(fixture, folder):
+    here = os.path.join(os.fsencode(folder), b"caf\xe9")
+    os.mkdir(here)
+    flags = fixture.flags("out", "--max_steps", 2, ranks=1)
+
+    def refused(place, **surroundings):
+        run = subprocess.run([HFTRAIN, *flags], capture_output=True, **{"env": fixture.environment, **surroundings})
+        said = run.stderr.decode()
+        expect(run.returncode == 2 and place in said and "caf\\xe9" in said, "it is named, with 2", [run.returncode, said])
+
+    refused("the current folder", cwd=here)
+    expect(os.listdir(here) == [], "nothing is written there", os.listdir(here))
+    refused("the folder of prepared data", cwd=folder, env={**os.environb, **{k.encode(): v.encode() for k, v in fixture.environment.items()}, b"HFTRAIN_CACHE": here})
+    expect(os.listdir(os.fsencode(folder)) == [b"caf\xe9"], "nor beside it", os.listdir(os.fsencode(folder)))
+
+
 SCENARIOS = [checkpoints_that_do_not_verify_are_moved_aside, a_run_that_never_began_leaves_nothing, the_folder_is_looked_at_before_the_data_are_prepared,
              what_a_run_goes_on_from_is_what_was_meant, other_evaluation_data_do_not_make_another_run,
-             a_stop_before_ranks_begin_moves_the_old_run_back, a_port_that_is_not_there_moves_the_old_run_back]
+             a_stop_before_ranks_begin_moves_the_old_run_back, a_port_that_is_not_there_moves_the_old_run_back,
+             a_folder_that_is_not_utf8_is_refused]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Fixture)

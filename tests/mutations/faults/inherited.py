@@ -15,6 +15,16 @@ fault("a traced child is reaped when it seems to have ended",
       tests=["launcher: a traced child, which ends for its parent later than it seems, is waited for"],
       says=r"bad optional access")
 
+fault("a run in a folder whose name is not UTF-8 writes into another one",
+      "launcher/front/inputs.cpp", "  require_text_of_current_folder();\n", "",
+      tests=["runs: before a run: a folder that is not utf8 is refused"],
+      says=r"it is named, with 2|nothing is written there", seconds=300)
+
+fault("names in a plan come to the ranks as others",
+      "launcher/front/text_paths.cpp", "if (!first_invalid_utf8(text)) return;", "if (text.empty() || first_invalid_utf8(text)) return;",
+      tests=["front: a plan with a name that is not UTF-8 is refused with the name, wherever it stands"],
+      says=r"caf")
+
 fault("rows that are asked to be long make a check of a made model long",
       "launcher/front/smoke_flags.cpp", "std::max<int64_t>(1, row_length / kUsualLength)", "std::max<int64_t>(1, row_length / (row_length + 1))",
       tests=["front: rows that are asked to be long are trained in fewer updates, where the model is a made one"],
