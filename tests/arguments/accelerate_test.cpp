@@ -326,6 +326,19 @@ TEST_CASE("an unknown key is refused with a reason and with what to do, also one
   CHECK(contains(told("whatever: 1\n"), "why: accelerate has no such key there\n  try: leave it out"));
 }
 
+TEST_CASE("a key of another section of an Accelerate file is refused with the section that has it") {
+  const auto told = [](const std::string& keys, const std::string& where) {
+    return contains(AccelerateFile("distributed_type: FSDP\nnum_processes: 2\n" + keys).mistakes(),
+                    "why: accelerate has no such key there\n  try: " + where);
+  };
+  CHECK(told("fsdp_sharding_strategy: FULL_SHARD\n", "fsdp_sharding_strategy belongs in fsdp_config"));
+  CHECK(told("sharding_strategy: FULL_SHARD\n", "sharding_strategy belongs in fsdp_config"));
+  CHECK(told("zero_stage: 2\n", "zero_stage belongs in deepspeed_config"));
+  CHECK(told("fsdp_config:\n  mixed_precision: bf16\n", "mixed_precision belongs at the top level"));
+  CHECK(told("dynamo_config:\n  dp_shard_size: 2\n", "dp_shard_size belongs in parallelism_config"));
+  CHECK_FALSE(told("config: x\n", "config belongs"));
+}
+
 TEST_CASE("auto in deepspeed_config leaves accumulation and clipping to the Trainer's arguments") {
   const AccelerateFile file(usual("DEEPSPEED", R"(deepspeed_config:
   gradient_accumulation_steps: auto

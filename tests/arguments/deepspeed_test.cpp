@@ -380,6 +380,35 @@ TEST_CASE("every mistake of a file is reported with its place and the nearest ke
   CHECK(contains(text, "gradient_clipping: 'much' is not a number\n  where: " + file.at("5:24")));
 }
 
+TEST_CASE("a key of another section is refused with the section that has it") {
+  const auto told = [](const DeepspeedFile& file, const std::string& where) {
+    return contains(file.mistakes(), "deepspeed has no such key there\n  try: " + where);
+  };
+  CHECK(told(with_key(R"("bf16": {"initial_scale_power": 12})"), "initial_scale_power belongs in fp16"));
+  CHECK(told(with_key(R"("offload_optimizer": {"device": "cpu"})"),
+             "offload_optimizer belongs in zero_optimization"));
+  CHECK(told(with_key(R"("stage": 2)"), "stage belongs in zero_optimization"));
+  CHECK(told(with_zero(R"("stage": 2, "aio": {"block_size": 4096})"), "aio belongs at the top level, in no"));
+  CHECK(told(with_zero(R"("stage": 2, "queue_depth": 8)"), "queue_depth belongs in aio"));
+  CHECK(told(with_zero(R"("stage": 2, "buffer_size": 8)"),
+             "buffer_size belongs in zero_optimization.offload_param"));
+  CHECK(told(
+      with_zero(R"("stage": 2, "pin_memory": true)"),
+      "pin_memory belongs in zero_optimization.offload_param, or in zero_optimization.offload_optimizer"));
+  CHECK(told(with_key(R"("optimizer": {"type": "AdamW", "lr": 1e-3})"), "lr belongs in optimizer.params"));
+  CHECK(told(with_key(R"("optimizer": {"type": "AdamW", "params": {"gradient_clipping": 1}})"),
+             "gradient_clipping belongs at the top level"));
+  CHECK(told(with_key(R"("warmup_num_steps": 3)"), "warmup_num_steps belongs in scheduler.params"));
+  // Here of another type, written as the other section's, or refused there: nobody is led to it.
+  CHECK_FALSE(contains(
+      with_key(R"("scheduler": {"type": "WarmupLR", "params": {"total_num_steps": "auto"}})").mistakes(),
+      "belongs"));
+  CHECK(told(with_key(R"("prefetch_bucket_size": 3)"), "prefetch_bucket_size belongs in zero_optimization"));
+  CHECK_FALSE(contains(with_key(R"("zero_quantized_weights": true)").mistakes(), "belongs"));
+  CHECK_FALSE(
+      contains(with_zero(R"("stage": 2, "enabled": true)").mistakes(), "belongs"));  // in ten sections
+}
+
 TEST_CASE("an Accelerate file in the place of DeepSpeed's is one mistake, which names its flag") {
   const testing::TemporaryDirectory folder;
   for (const char* kind : {"distributed_type: FSDP", "compute_environment: LOCAL_MACHINE"}) {

@@ -94,6 +94,15 @@ std::optional<Section> section_of(const std::string& flag, const ParseOutcome& o
   return section;
 }
 
+std::string belongs_in(const std::string& key, const std::vector<std::string>& sections) {
+  constexpr size_t kMostSections = 3;
+  if (sections.empty() || sections.size() > kMostSections) return "";
+  std::vector<std::string> places;
+  for (const std::string& section : sections)
+    places.push_back(section.empty() ? "at the top level, in no section" : "in " + section);
+  return key + " belongs " + join(places, ", or ");
+}
+
 void tell_comments(const Section& section, Diagnostics& notes) {
   if (!section.has_comments) return;
   notes.push_back({.severity = Diagnostic::Severity::kNote,

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hftrain/arguments/raw_argument.h"
 #include "hftrain/base/json.h"
@@ -32,6 +33,9 @@ std::optional<Section> read_section_text(const std::string& text, const std::str
 // cannot be read, which is in `problems`.
 std::optional<Section> section_of(const std::string& flag, const ParseOutcome& outcome,
                                   Diagnostics& problems);
+// "stage belongs in zero_optimization", for a key that stands elsewhere and the sections that have it, "" for the outermost
+// mapping. Empty for none, and for so many that they say nothing.
+std::string belongs_in(const std::string& key, const std::vector<std::string>& sections);
 void tell_comments(const Section& section, Diagnostics& notes);
 // Whether two values that such a flag can have say the same: the name of one file, however it is written, or equal contents.
 // Those that cannot be read are the same when they are written alike.

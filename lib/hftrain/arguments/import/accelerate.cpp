@@ -61,10 +61,7 @@ class AccelerateReader {
 
   // Whether every key that is one value has one, on which those who read them count.
   bool check_names() {
-    std::vector<std::string> known(kFlags.begin(), kFlags.end());
-    known.insert(known.end(), kOther.begin(), kOther.end());
-    known.insert(known.end(), kTpuKeys.begin(), kTpuKeys.end());
-    known.insert(known.end(), kBetweenMachines.begin(), kBetweenMachines.end());
+    const std::vector<std::string> known = top_level_keys();
     file_.check_known(file_.values(), "", known);
     const size_t before = file_.mistakes();
     for (const auto& [name, value] : file_.values().items()) {
@@ -195,6 +192,14 @@ class AccelerateReader {
 };
 
 }  // namespace
+
+std::vector<std::string> top_level_keys() {
+  std::vector<std::string> keys(kFlags.begin(), kFlags.end());
+  keys.insert(keys.end(), kOther.begin(), kOther.end());
+  keys.insert(keys.end(), kTpuKeys.begin(), kTpuKeys.end());
+  keys.insert(keys.end(), kBetweenMachines.begin(), kBetweenMachines.end());
+  return keys;
+}
 
 std::vector<RawArgument> accelerate_flags(const Section& file, Diagnostics& problems, Diagnostics& notes) {
   return AccelerateReader(file, problems, notes).read();

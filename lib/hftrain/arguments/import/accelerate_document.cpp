@@ -88,7 +88,8 @@ void AccelerateDocument::unknown(const std::string& name, const std::string& of,
                                  const std::vector<std::string>& nearest) {
   const auto* gone =
       std::find_if(std::begin(kGone), std::end(kGone), [&](const Gone& each) { return name == each.key; });
-  const std::string hint = did_you_mean(nearest);
+  std::string hint = belongs_in(name, sections_with(name));
+  if (hint.empty()) hint = did_you_mean(nearest);
   problem("unknown key '" + name + "' of " + of, pointer + '/' + name,
           gone == std::end(kGone) ? "accelerate has no such key there" : gone->why,
           hint.empty() ? "leave it out" : hint);

@@ -57,7 +57,13 @@ class AccelerateDocument {
   std::vector<RawArgument> raw_;
 };
 
-// accelerate_sections.cpp: fsdp_config, deepspeed_config and their like, in a file whose distributed_type is `kind`.
+// accelerate.cpp: of keys outside of all sections.
+std::vector<std::string> top_level_keys();
+
+// accelerate_sections.cpp: the sections that have the key, with its prefix or without; "" for the outermost mapping.
+std::vector<std::string> sections_with(const std::string& key);
+
+// fsdp_config, deepspeed_config and their like, in a file whose distributed_type is `kind`.
 void read_sections(const std::string& kind, AccelerateDocument& file);
 
 }  // namespace hftrain::arguments

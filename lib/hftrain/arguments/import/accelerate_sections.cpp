@@ -1,4 +1,5 @@
 // The sections of an Accelerate file, whose keys are flags.
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string_view>
@@ -35,15 +36,27 @@ constexpr std::array kNotBesideFile = {
     "offload_optimizer_device",    "offload_param_device",   "offload_param_nvme_path",
     "offload_optimizer_nvme_path", "zero3_save_16bit_model", "mixed_precision"};
 
+// Sections whose keys are flags with this before their names, which may be left out.
+struct PrefixedSection {
+  const char* name;
+  const char* prefix;
+};
+constexpr std::array kPrefixedSections = {PrefixedSection{"fsdp_config", "fsdp_"},
+                                          PrefixedSection{"dynamo_config", "dynamo_"},
+                                          PrefixedSection{"parallelism_config", "parallelism_config_"},
+                                          PrefixedSection{"mpirun_config", "mpirun_"}};
+
+std::string with_prefix(const std::string& key, const std::string& prefix) {
+  return key.starts_with(prefix) ? key : prefix + key;
+}
+
 class SectionsReader {
  public:
   SectionsReader(const std::string& kind, AccelerateDocument& file) : kind_(kind), file_(file) {}
 
   void run() {
-    prefixed_section("fsdp_config", "fsdp_", kind_ == "FSDP");
-    prefixed_section("dynamo_config", "dynamo_", true);
-    prefixed_section("parallelism_config", "parallelism_config_", true);
-    prefixed_section("mpirun_config", "mpirun_", true);
+    for (const auto& [name, prefix] : kPrefixedSections)
+      prefixed_section(name, prefix, name != std::string_view("fsdp_config") || kind_ == "FSDP");
     if (file_.value("megatron_lm_config") != nullptr && !file_.value("megatron_lm_config")->empty())
       file_.idle("megatron_lm_config", "distributed_type is " + kind_);
     deepspeed_section();
@@ -58,7 +71,7 @@ class SectionsReader {
     std::map<std::string_view, std::string> seen;  // flag -> its spelling here
     for (const auto& [name, written] : mapping->items()) {
       if (written.is_null() || name.starts_with('_')) continue;
-      const std::string flag = name.starts_with(prefix) ? name : prefix + name;
+      const std::string flag = with_prefix(name, prefix);
       const std::string pointer = '/' + section + '/' + name;
       if (!flag_table().find(flag)) {
         file_.unknown(name, section, '/' + section, nearest_names(flag, names_with(prefix)));
@@ -135,6 +148,21 @@ class SectionsReader {
 
 void read_sections(const std::string& kind, AccelerateDocument& file) {
   SectionsReader(kind, file).run();
+}
+
+std::vector<std::string> sections_with(const std::string& key) {
+  const std::vector<std::string> top = top_level_keys();
+  const auto is_of_top = [&](const std::string& name) { return std::ranges::count(top, name) > 0; };
+  if (is_of_top(key)) return {""};
+  std::vector<std::string> sections;
+  if (is_listed(kDeepSpeedKeys, key)) sections.emplace_back("deepspeed_config");
+  for (const auto& [section, prefix] : kPrefixedSections) {
+    const std::string name = with_prefix(key, prefix);
+    const FlagMatch flag = flag_table().find(name);
+    if (flag && flag.flag->support.status != Support::kRefused && !is_of_top(name))
+      sections.emplace_back(section);
+  }
+  return sections;
 }
 
 bool is_key_of_deepspeed_section(const std::string& key) {

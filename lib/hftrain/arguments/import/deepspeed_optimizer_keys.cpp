@@ -10,15 +10,19 @@
 namespace hftrain::arguments {
 namespace {
 
+std::span<const SectionKey> params_of_optimizers();
+std::span<const SectionKey> params_of_schedulers();
+
 const SectionKey kOptimizerSection[] = {
     {.name = "type"},
-    {.name = "params", .type = Type::kMapping},
+    {.name = "params", .type = Type::kMapping, .possible = params_of_optimizers},
     {.name = "legacy_fusion",
      .type = Type::kBool,
      .support = accepted("there is one form of each optimizer"),
      .neutral = "false"},
 };
-const SectionKey kSchedulerSection[] = {{.name = "type"}, {.name = "params", .type = Type::kMapping}};
+const SectionKey kSchedulerSection[] = {
+    {.name = "type"}, {.name = "params", .type = Type::kMapping, .possible = params_of_schedulers}};
 
 constexpr Support kBelongsInClipping =
     refused("clipping is not an option of the optimizer", "gradient_clipping");
@@ -112,6 +116,22 @@ const std::vector<DeepSpeedScheduler>& schedulers() {
       rows.push_back({type, params_of_schedule(type), same_as});
     return rows;
   }();
+  return all;
+}
+
+std::vector<SectionKey> params_of_all(const auto& rows) {
+  std::vector<SectionKey> params;
+  for (const auto& row : rows) params.insert(params.end(), row.params.begin(), row.params.end());
+  return params;
+}
+
+std::span<const SectionKey> params_of_optimizers() {
+  static const std::vector<SectionKey> all = params_of_all(kOptimizers);
+  return all;
+}
+
+std::span<const SectionKey> params_of_schedulers() {
+  static const std::vector<SectionKey> all = params_of_all(schedulers());
   return all;
 }
 

@@ -64,9 +64,22 @@ bool neutral(const SectionKey& key, const Json& value) {
   return !key.neutral.empty() && value == neutral_value(key.type, key.neutral);
 }
 
+// Adds the sections that take the key, "" for the outermost: nobody is led to where it is refused.
+void find_sections(std::span<const SectionKey> keys, const std::string& name, const std::string& section,
+                   std::vector<std::string>& found) {
+  for (const SectionKey& key : keys) {
+    if (key.support.status == Support::kRefused) continue;
+    if (spelled(key, name) && (found.empty() || found.back() != section)) found.push_back(section);
+  }
+  for (const SectionKey& key : keys) {
+    const std::string inner = (section.empty() ? "" : section + '.') + std::string(key.name);
+    find_sections(key.possible == nullptr ? key.keys : key.possible(), name, inner, found);
+  }
+}
+
 // "/zero_optimization/stage" as people write it.
 std::string dotted(const std::string& pointer) {
-  std::string text = pointer.substr(1);
+  std::string text = pointer.empty() ? "" : pointer.substr(1);
   std::replace(text.begin(), text.end(), '/', '.');
   return text;
 }
@@ -125,9 +138,12 @@ void CheckedSection::check_section(const SectionKey& key, const Json& written, c
 
 void CheckedSection::unknown(std::span<const SectionKey> keys, const std::string& name,
                              const std::string& at) {
-  std::vector<std::string> known;
+  std::vector<std::string> known, sections;
   for (const SectionKey& key : keys) known.emplace_back(key.name);
-  std::string hint = did_you_mean(nearest_names(name, known));
+  find_sections(whole_, name, "", sections);
+  std::erase(sections, dotted(at.substr(0, at.rfind('/'))));  // of params of another type
+  std::string hint = belongs_in(name, sections);
+  if (hint.empty()) hint = did_you_mean(nearest_names(name, known));
   if (hint.empty()) hint = "the keys here are " + join(known, ", ");
   problem("unknown key '" + name + "'", at, name_ + " has no such key there", std::move(hint));
 }

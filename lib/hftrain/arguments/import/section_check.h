@@ -31,6 +31,8 @@ struct SectionKey {
   // Of a mapping that is not taken: the key that switches it on. Off: absent, false, "auto" or `neutral`.
   std::string_view switched_by = {};
   bool told_off = false;  // one that is gone: its neutral value is told as without effect
+  // Of a mapping whose keys follow from another key: all that it may have, of which none is checked by it.
+  std::span<const SectionKey> (*possible)() = nullptr;
 };
 
 struct SectionReport {
@@ -47,7 +49,9 @@ class CheckedSection {
       : section_(section), name_(std::move(name)), report_(report) {}
 
   // Checks the mapping at `pointer`, the root or one whose keys were not looked at yet.
+  // Where keys belong that stand elsewhere is looked up in those of the root.
   void check(std::span<const SectionKey> keys, const std::string& pointer = "") {
+    if (pointer.empty()) whole_ = keys;
     check_mapping({.name = "", .type = Type::kMapping, .keys = keys}, pointer, pointer);
   }
   // One note for all keys without effect that were found, and before it one warning for those that people rely on.
@@ -83,6 +87,7 @@ class CheckedSection {
   const Section& section_;
   std::string name_;
   SectionReport report_;
+  std::span<const SectionKey> whole_;
   std::map<std::string, Json> values_;         // by pointer of first names
   std::map<std::string, std::string> places_;  // the same
   std::vector<std::string> idle_, warned_;     // "key (reason)"
