@@ -411,11 +411,13 @@ TEST_CASE("a key of another section is refused with the section that has it") {
 
 TEST_CASE("an Accelerate file in the place of DeepSpeed's is one mistake, which names its flag") {
   const testing::TemporaryDirectory folder;
-  for (const char* kind : {"distributed_type: FSDP", "compute_environment: LOCAL_MACHINE"}) {
+  for (const char* kind :
+       {"distributed_type: FSDP", "compute_environment: LOCAL_MACHINE", "fsdp_config: {}"}) {
     const std::string path =
         write(folder / "accelerate.yaml", "num_processes: 2\n" + std::string(kind) + "\n");
     const std::string text = mistakes({"--deepspeed", path});
-    CHECK(contains(text, "this is a configuration of Accelerate\n  where: " + path));
+    CHECK(contains(text, "deepspeed: this is a configuration of "));
+    CHECK(contains(text, "\n  where: " + path + ":2:"));
     CHECK(contains(text, "try: --config " + path));
     CHECK(text.find("error: ") == text.rfind("error: "));
   }

@@ -228,6 +228,32 @@ TEST_CASE("an fsdp_config that cannot be read is one mistake") {
   CHECK(contains(mistakes_of("true", R"({"version": 3})"), "version: \"3\" is not a whole number"));
 }
 
+TEST_CASE(
+    "a configuration that another flag takes is one mistake in the place of fsdp_config, which names that "
+    "flag") {
+  const testing::TemporaryDirectory folder;
+  const char* const kFiles[][4] = {
+      {"acc.yaml", "num_processes: 2\ndistributed_type: FSDP\nfsdp_config: {fsdp_version: 2}\n", "Accelerate",
+       "config"},
+      {"acc.json", "{\"compute_environment\": \"LOCAL_MACHINE\"}", "Accelerate", "config"},
+      {"ds.json", "{\"zero_optimization\": {\"stage\": 2}, \"bf16\": {}}", "DeepSpeed", "deepspeed"},
+      {"run.yaml", "learning_rate: 1\nfsdp: true\nfsdp_config: {}\n", "a whole run", "config"}};
+  for (const auto& [name, text, whose, flag] : kFiles) {
+    INFO(name);
+    const std::string path = write(folder / name, text);
+    for (const std::string& told :
+         {mistakes({"--fsdp", "true", "--fsdp_config", path}), mistakes({"--fsdp_config", path})}) {
+      CHECK(contains(told, "fsdp_config: this is a configuration of " + std::string(whose) +
+                               "\n  where: " + path + ':'));
+      CHECK(contains(told, "\n  try: --" + std::string(flag) + ' ' + path));
+      CHECK(told.find("error: ") == told.rfind("error: "));
+    }
+  }
+  CHECK(contains(mistakes_of("true", "{\"distributed_type\": \"FSDP\"}"),
+                 "where: command line\n  why: it has distributed_type, which fsdp_config does not take\n"
+                 "  try: --config FILE"));
+}
+
 TEST_CASE("a strategy that is said twice must be the same, and a difference names both places") {
   CHECK(configured("full_shard", R"({"sharding_strategy": 1})").strategy.value == "full_shard");
   const std::string text = mistakes_of("full_shard", R"({"sharding_strategy": "SHARD_GRAD_OP"})");

@@ -5,6 +5,7 @@
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/accelerate.h"
 #include "hftrain/arguments/import/deepspeed_keys.h"
+#include "hftrain/arguments/import/file_kind.h"
 #include "hftrain/arguments/suggestions.h"
 #include "hftrain/arguments/yaml_values.h"
 #include "hftrain/base/file.h"
@@ -30,14 +31,18 @@ bool is_deepspeed_key(const std::string& name) {
   return std::ranges::any_of(deepspeed_keys(), [&](const SectionKey& key) { return key.name == name; });
 }
 
+bool gives_away(const std::string& key, std::string_view whose) {
+  const FileKind* kind = kind_by_key(key);
+  return kind != nullptr && kind->of == whose;
+}
+
 // The key that gives a file of DeepSpeed away; undefined when it is none. One of its keys among flags is a mistake
 // for which the nearest flag is the better word.
 YAML::Node surest_of_deepspeed(const YAML::Node& root) {
   YAML::Node sure(YAML::NodeType::Undefined);
   for (const auto& item : root) {
     const std::string& name = item.first.Scalar();
-    if (!sure && (name == "zero_optimization" || name == "train_micro_batch_size_per_gpu"))
-      sure.reset(item.first);
+    if (!sure && gives_away(name, kFileOfDeepSpeed)) sure.reset(item.first);
     const bool flag = flag_table().find(name) || flag_table().group(name) != nullptr;
     if (flag && !is_deepspeed_key(name)) return YAML::Node(YAML::NodeType::Undefined);
   }
@@ -76,8 +81,7 @@ class ConfigFileReader {
                      "lines such as max_steps: 100; a file of data is named by --train_file");
     }
     for (const auto& item : root) {
-      const std::string key = item.first.Scalar();
-      if (key == "distributed_type" || key == "compute_environment") return read_accelerate(root);
+      if (gives_away(item.first.Scalar(), kFileOfAccelerate)) return read_accelerate(root);
     }
     if (const YAML::Node sure = surest_of_deepspeed(root)) return refuse_deepspeed(sure);
     for (const auto& item : root) read_top_level(item.first, item.second);

@@ -11,14 +11,14 @@ fault("what the Trainer writes of FSDP where nobody asked for it is a warning",
       says=r"told_of\(")
 
 fault("a file of DeepSpeed is read as flags",
-      "lib/hftrain/arguments/config_file.cpp", 'if (!sure && (name == "zero_optimization"', 'if (!sure && name.empty() && (name == "zero_optimization"',
+      "lib/hftrain/arguments/config_file.cpp", "if (!sure && gives_away(", "if (!sure && name.empty() && gives_away(",
       tests=["arguments: a file of DeepSpeed in the place of flags is one mistake, which names its flag"],
       says=r"is a configuration of DeepSpeed")
 
 fault("an Accelerate file is read as one of DeepSpeed",
-      "lib/hftrain/arguments/import/deepspeed.cpp", 'if (section.values.contains("compute_environment") || section.values.contains("distributed_type")) {', 'if (section.values.contains("compute environment")) {',
+      "lib/hftrain/arguments/import/deepspeed.cpp", 'if (refuse_other_kind(section, "deepspeed", problems)) return;', "",
       tests=["arguments: an Accelerate file in the place of DeepSpeed's is one mistake, which names its flag"],
-      says=r"this is a configuration of Accelerate")
+      says=r"this is a configuration of")
 
 fault("a tokenizer learns how records are written",
       "apps/hftrain/commands/tokenizer.cpp", "if (!format || format == data::RowFormat::kText", "if (format != data::RowFormat::kParquet || format == data::RowFormat::kText",

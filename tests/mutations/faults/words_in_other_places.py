@@ -22,3 +22,8 @@ fault("a key of another section of an Accelerate file is to be left out", "lib/h
 
 fault("the name of a section is taken for one of its keys", SECTIONS, " && !is_of_top(name))", ")",
       tests=[OF_ACCELERATE], says=r"config belongs")
+
+fault("an Accelerate file in the place of fsdp_config is a mistake for each of its keys", "lib/hftrain/arguments/import/fsdp.cpp",
+      'if (section && refuse_other_kind(*section, "fsdp_config", problems_)) return std::nullopt;', "",
+      tests=["arguments: a configuration that another flag takes is one mistake in the place of fsdp_config, which names that flag"],
+      says=r"this is a configuration of")

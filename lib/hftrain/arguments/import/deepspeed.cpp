@@ -9,6 +9,7 @@
 #include "hftrain/arguments/import/base64.h"
 #include "hftrain/arguments/import/deepspeed_keys.h"
 #include "hftrain/arguments/import/deepspeed_parts.h"
+#include "hftrain/arguments/import/file_kind.h"
 #include "hftrain/arguments/section.h"
 #include "hftrain/arguments/smoke_variable.h"
 #include "hftrain/arguments/value.h"
@@ -64,14 +65,7 @@ void overrule_variables(const CheckedSection& keys, FlagValues& flags, ParseOutc
 
 void import_file(Section& section, const Environment& environment, ParseOutcome& outcome,
                  Diagnostics& problems) {
-  if (section.values.contains("compute_environment") || section.values.contains("distributed_type")) {
-    problems.push_back(
-        {.what = "deepspeed: this is a configuration of Accelerate",
-         .where = section.origin,
-         .why = "it has compute_environment or distributed_type, which DeepSpeed does not know",
-         .hint = "--config " + section.origin});
-    return;
-  }
+  if (refuse_other_kind(section, "deepspeed", problems)) return;
   tell_comments(section, outcome.notes);
   renew(section);
   DeepSpeedOptions options;

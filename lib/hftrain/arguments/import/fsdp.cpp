@@ -7,6 +7,7 @@
 
 #include "hftrain/arguments/flag_table.h"
 #include "hftrain/arguments/import/announced.h"
+#include "hftrain/arguments/import/file_kind.h"
 #include "hftrain/arguments/import/fsdp_rules.h"
 #include "hftrain/arguments/import/fsdp_settings.h"
 #include "hftrain/arguments/section.h"
@@ -162,8 +163,8 @@ class Import {
 
   void say_without_effect() {
     std::vector<std::string> names;
-    // What is no mapping is a mistake in any case.
-    const std::optional<Section> section = section_of("fsdp_config", outcome_, problems_);
+    // What is no mapping, or another one, is a mistake in any case.
+    const std::optional<Section> section = configuration();
     if (section && !config_asks_for_nothing(section->values))
       names.push_back(outcome_.origins.describe("fsdp_config"));
     for (const Flag* flag : given_flags(outcome_)) {
@@ -185,8 +186,14 @@ class Import {
     return value != flag.default_value() || !asks_for_nothing(value);
   }
 
+  std::optional<Section> configuration() {
+    std::optional<Section> section = section_of("fsdp_config", outcome_, problems_);
+    if (section && refuse_other_kind(*section, "fsdp_config", problems_)) return std::nullopt;
+    return section;
+  }
+
   void read_section() {
-    const std::optional<Section> section = section_of("fsdp_config", outcome_, problems_);
+    const std::optional<Section> section = configuration();
     if (!section) return;
     tell_comments(*section, outcome_.notes);
     request_.configured = true;
