@@ -110,6 +110,37 @@ TEST_CASE("the template of a folder is found where transformers finds it") {
   CHECK(choose_template(files, "rag", false).text == "rag");
 }
 
+TEST_CASE("a template sees every token that the folder's files name, as in transformers") {
+  // tokenizer_config.json, special_tokens_map.json (empty: none), and what special_tokens_map of transformers 5.17 has of them.
+  const char* const kFolders[][3] = {
+      {R"({"image_token": "<i>", "eos_token": "</s>"})", "", "eos_token=</s> image_token=<i> "},
+      {R"({"image_token": {"__type": "AddedToken", "content": "<i>"}})", "", "image_token=<i> "},
+      {R"({"image_token": {"content": "<i>"}, "add_bos_token": true, "a_token": null})", "", ""},
+      {R"({"image_token": "<s>", "extra_special_tokens": {"image_token": "<i>", "video": "<v>"}})", "",
+       "image_token=<i> video=<v> "},
+      {R"({"additional_special_tokens": {"image_token": "<i>"}})", "", "image_token=<i> "},
+      {R"({"extra_special_tokens": ["<i>"], "additional_special_tokens": {"image_token": "<i>"}})", "", ""},
+      {R"({"model_specific_special_tokens": {"image_token": "<i>"}})", "", "image_token=<i> "},
+      {R"({"model_specific_special_tokens": {"image_token": "<i>"}, "video_token": "<v>"})", "",
+       "video_token=<v> "},
+      {R"({"image_token": "<s>"})", R"({"image_token": "<i>"})", "image_token=<s> "},
+      {R"({})", R"({"image_token": {"content": "<i>"}})", "image_token=<i> "},
+      {R"({"image_token": "<s>"})", R"({"extra_special_tokens": {"image_token": "<i>"}})",
+       "image_token=<i> "},
+      {R"({"added_tokens_decoder": {}})", R"({"image_token": "<i>"})", ""},
+      {R"({"eos_token": "</s>", "extra_special_tokens": {"eos_token": "<e>"}})", "", "eos_token=<e> "}};
+  for (const auto& [config, map, expected] : kFolders) {
+    INFO(config << ' ' << map);
+    const testing::TemporaryDirectory folder;
+    write_file(folder / "tokenizer_config.json", config);
+    if (*map != '\0') write_file(folder / "special_tokens_map.json", map);
+    std::string told;
+    for (const auto& [name, token] : read_template_folder(folder.path()).special_tokens)
+      told += name + '=' + token.as_text()->bytes + ' ';
+    CHECK(told == expected);
+  }
+}
+
 TEST_CASE("a link in a circle in a tokenizer's folder is a file that cannot be read, whatever its name") {
   for (const char* name :
        {"tokenizer_config.json", "special_tokens_map.json", "chat_template.json", "chat_template.jinja",

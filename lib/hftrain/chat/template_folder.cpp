@@ -70,6 +70,20 @@ void add_from_settings(const Json& settings, const std::string& origin, Template
   }
 }
 
+// The roles first.
+Variables special_tokens_in(const std::string& folder) {
+  Variables tokens;
+  const auto add = [&](const std::string& name, const Json& token) {
+    if (auto text = tokenizer::token_text(token)) tokens.emplace_back(name, Value::text(std::move(*text)));
+  };
+  const Json named = tokenizer::named_tokens(folder), others = tokenizer::model_specific_tokens(folder);
+  for (const char* role : tokenizer::kTokenRoles) {
+    if (!others.contains(role)) add(role, named.value(role, Json()));
+  }
+  for (const auto& [name, token] : others.items()) add(name, token);
+  return tokens;
+}
+
 }  // namespace
 
 TemplateFolder read_template_folder(const std::string& folder) {
@@ -82,11 +96,7 @@ TemplateFolder read_template_folder(const std::string& folder) {
     add_from_settings(tokenizer::settings_in(place / "chat_template.json"),
                       (place / "chat_template.json").string(), found);
   }
-  const Json tokens = tokenizer::named_tokens(folder);
-  for (const char* name : tokenizer::kTokenRoles) {
-    if (auto text = tokenizer::token_text(tokens.value(name, Json())))
-      found.special_tokens.emplace_back(name, Value::text(std::move(*text)));
-  }
+  found.special_tokens = special_tokens_in(folder);
   return found;
 }
 

@@ -14,7 +14,7 @@ struct TemplateFolder {
     std::string text, origin;  // origin: its file, and the name in it where the file holds several
   };
   std::map<std::string, Source> templates;  // by name; "default" is the one that is meant without one
-  Variables special_tokens;                 // bos_token, eos_token and the like, those that are set
+  Variables special_tokens;                 // bos_token, image_token and the like, those that are set
 };
 
 // Reads what transformers reads: chat_template.jinja with additional_chat_templates/NAME.jinja, or else chat_template of

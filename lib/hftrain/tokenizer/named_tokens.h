@@ -27,4 +27,8 @@ std::string class_of_folder(const std::string& folder);
 // folders written before 2020 need it: of bert-base-uncased no file says which token is [MASK].
 Json named_tokens(const std::string& folder);
 
+// The folder's tokens of other names than the roles', such as image_token: keys of tokenizer_config.json and special_tokens_map.json, and
+// extra_special_tokens where that is an object, whose names may be any, roles among them. Errors as those of settings_in.
+Json model_specific_tokens(const std::string& folder);
+
 }  // namespace hftrain::tokenizer

@@ -27,3 +27,21 @@ fault("an Accelerate file in the place of fsdp_config is a mistake for each of i
       'if (section && refuse_other_kind(*section, "fsdp_config", problems_)) return std::nullopt;', "",
       tests=["arguments: a configuration that another flag takes is one mistake in the place of fsdp_config, which names that flag"],
       says=r"this is a configuration of")
+
+TOKENS = "lib/hftrain/tokenizer/named_tokens.cpp"
+SEEN = "chat: a template sees every token that the folder's files name, as in transformers"
+
+fault("a template sees the seven roles of tokens alone", "lib/hftrain/chat/template_folder.cpp",
+      "for (const auto& [name, token] : others.items()) add(name, token);", "", tests=[SEEN], says=r"image_token=<i>")
+
+fault("a token that an object names is hidden by its role", "lib/hftrain/chat/template_folder.cpp",
+      "if (!others.contains(role)) add(", "add(", tests=[SEEN], says=r"eos_token=<e>")
+
+fault("special_tokens_map.json wins over tokens of other names", TOKENS, "  tokens.update(named);\n", "  named.update(tokens);\n  tokens = named;\n",
+      tests=[SEEN], says=r"image_token=<s>")
+
+fault("special_tokens_map.json counts beside added_tokens_decoder for a template", TOKENS,
+      'if (!config.contains("added_tokens_decoder")) {\n    const Json map', 'if (config.is_object()) {\n    const Json map', tests=[SEEN], says=r"added_tokens_decoder")
+
+fault("what transformers saved of a model's tokens wins over the keys beside it", TOKENS, "if (tokens.empty()) take_named(", "take_named(",
+      tests=[SEEN], says=r"video_token=<v>")
