@@ -1,5 +1,6 @@
 #include "launcher/front/search_folder.h"
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -15,7 +16,8 @@ namespace {
 // Not any file of that name.
 bool holds_search(const std::string& folder) {
   const std::string path = folder + "/search.json";
-  if (!path_exists(path) || is_folder(path)) return false;
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return false;
   const std::optional<Json> written = try_parse_json(read_file(path));
   return written && written->is_object() && written->contains("trials") && written->contains("search");
 }

@@ -16,6 +16,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json_member.h"
+#include "hftrain/base/regular_file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/reporting/search_trial.h"
 #include "hftrain/search/successive_halving.h"
@@ -31,6 +32,7 @@ const char* const kOwnVariables[] = {"RANK",         "LOCAL_RANK",   "WORLD_SIZE
                                      "WANDB_RUN_ID", "MLFLOW_RUN_ID"};
 
 FileDescriptor open_log(const std::string& path) {
+  has_regular_file(path, "the search");  // a pipe would wait for its reader
   FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!file) throw system_error(errno, "cannot open the log of a trial", path, ExitCode::kDisk);
   return file;

@@ -202,6 +202,23 @@ def a_report_shows_trials_that_failed_at_once(fixture, folder):
     expect("pruned: the search stopped it early" in shown.stdout, "what was pruned is called so", shown.stderr)
 
 
+def pipes_in_the_place_of_its_files_are_refused(fixture, folder):
+    output = os.path.join(folder, "out")
+    command = words(fixture, output, "space: {seed: {choices: [1]}}\nmethod: grid\n")
+    log, results = os.path.join(output, "trial-0.log"), os.path.join(output, "search.json")
+    os.mkdir(output)
+    os.mkfifo(log)
+    said = run(fixture, command, 4).stderr
+    expect("a file of the search is no regular file" in said and f"where: {log}" in said, "no trial waits for the reader of its log", said)
+    os.remove(log)
+    run(fixture, command)
+    os.remove(results)
+    os.mkfifo(results)
+    for refused in (command, [HFTRAIN, "report", output, "--output", "-"]):
+        said = run(fixture, refused, 4).stderr
+        expect("it is a pipe" in said and f"where: {results}" in said, "nobody waits for a writer", said)
+
+
 def trials_save_where_the_search_cannot_go_on(fixture, folder):
     output = os.path.join(folder, "out")
     command = words(fixture, output, "space: {seed: {choices: [1, 2]}}\nmethod: grid\nparallel: 2\n", "--max_steps", 100000,
@@ -485,7 +502,7 @@ def each_trial_starts_the_machines_of_a_host_file(fixture, folder):
 
 SCENARIOS = [a_grid_is_tried_and_the_best_named, killed_at_random_no_trial_is_lost_or_run_twice, ctrl_c_lets_trials_save_and_the_same_command_goes_on,
              a_failed_trial_is_a_row_and_asha_stops_early, a_quiet_search_stops_early_too_and_says_little, every_trial_is_told_when_it_begins,
-             a_search_and_a_run_keep_to_folders_of_their_own, a_report_shows_trials_that_failed_at_once, trials_save_where_the_search_cannot_go_on, mistakes_are_told_before_the_first_trial,
+             a_search_and_a_run_keep_to_folders_of_their_own, a_report_shows_trials_that_failed_at_once, pipes_in_the_place_of_its_files_are_refused, trials_save_where_the_search_cannot_go_on, mistakes_are_told_before_the_first_trial,
              a_metric_is_found_without_its_prefix_and_missed_with_the_names_there_are, without_a_space_the_trainers_is_searched,
              a_search_goes_on_with_the_flags_that_it_began_with, trials_that_all_fail_end_the_search_with_the_code_of_the_first,
              a_search_that_is_stopped_before_a_trial_saved_says_so, a_search_goes_on_from_any_folder_with_the_same_files,

@@ -1,11 +1,14 @@
 #include "hftrain/report/log_follower.h"
 
+#include <sys/stat.h>
+
 #include <set>
 #include <string>
 #include <vector>
 
 #include "hftrain/base/file.h"
 #include "support/catch.h"
+#include "support/refusal.h"
 #include "support/temporary_directory.h"
 
 namespace hftrain::report {
@@ -30,6 +33,14 @@ TEST_CASE("a log that grows is read once, by whole lines", "[report]") {
   for (int i = 0; i < 10; ++i) CHECK(follower.read().size() == 2);
   CHECK(follower.names() == std::set<std::string>{"eval_loss", "loss"});
   CHECK(follower.bytes_read() == read_file(path).size());
+}
+
+TEST_CASE("a log that is a pipe is refused, and not waited for", "[report]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "log.jsonl";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  LogFollower follower(path, "x");
+  CHECK_REFUSED(follower.read(), "a file of the run is no regular file");
 }
 
 TEST_CASE("a log that is another file, or was cut, is read anew", "[report]") {

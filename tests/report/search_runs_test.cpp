@@ -1,5 +1,9 @@
 #include "hftrain/report/search_runs.h"
 
+#include <sys/stat.h>
+
+#include <filesystem>
+
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/report/page.h"
@@ -63,6 +67,19 @@ TEST_CASE("of a search every trial is a run, with what became of it", "[report]"
   CHECK(table.find("bf16") == std::string::npos);  // the same wherever it is known
   const storage::RunLock lock(search);
   CHECK(runs_of(search).back().state == "running, nothing logged yet");
+}
+
+TEST_CASE("a pipe in the place of a search's file is refused, and not waited for", "[report]") {
+  const TemporaryDirectory folder;
+  const std::string search = folder / "s";
+  create_directories(search);
+  REQUIRE(::mkfifo((search + "/search.json").c_str(), 0600) == 0);
+  CHECK_REFUSED(runs_of(search), "a file of the search is no regular file");
+  CHECK_REFUSED(fingerprint_of(search), "a file of the search is no regular file");
+  std::filesystem::remove(search + "/search.json");
+  write_file_atomically(search + "/search.json", dump_json({{"trials", {trial_of(0, "failed", 4)}}}));
+  REQUIRE(::mkfifo((search + "/trial-0.log").c_str(), 0600) == 0);
+  CHECK_REFUSED(runs_of(search), "where: " + search + "/trial-0.log");
 }
 
 TEST_CASE("the state of a trial is part of what a live page watches", "[report]") {

@@ -1,5 +1,7 @@
 #include "hftrain/search/study.h"
 
+#include <sys/stat.h>
+
 #include <cmath>
 
 #include "hftrain/base/error.h"
@@ -187,6 +189,12 @@ TEST_CASE("a search of before whose choices of texts were numbers goes on with t
   CHECK(std::ranges::count(before, study.trials().at(1).parameters["run_name"]) == 1);
   specification.space[0].choices[0] = "1e4";
   CHECK_THROWS_AS(Study(specification, folder / "s"), Error);
+}
+
+TEST_CASE("a pipe in the place of search.json is refused, and not waited for", "[search]") {
+  const TemporaryDirectory folder;
+  REQUIRE(::mkfifo((folder / "search.json").c_str(), 0600) == 0);
+  CHECK_REFUSED(Study(five_random(), folder.path()), "a file of the search is no regular file");
 }
 
 TEST_CASE("another search in the folder is refused, a damaged one named", "[search]") {

@@ -10,6 +10,7 @@
 
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
+#include "hftrain/base/regular_file.h"
 
 namespace hftrain::report {
 
@@ -27,6 +28,7 @@ LogFollower::LogFollower(std::string path, std::string metric)
 
 const std::vector<double>& LogFollower::read(bool again) {
   if (!again) return values_;
+  has_regular_file(path_, "the run");  // of another kind it is refused
   const FileDescriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file && errno == ENOENT) return values_;
   struct stat status {};

@@ -7,6 +7,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/named_path.h"
+#include "hftrain/base/regular_file.h"
 #include "hftrain/base/whole_number.h"
 #include "hftrain/report/html.h"
 #include "hftrain/report/members.h"
@@ -37,18 +38,8 @@ std::vector<std::string> checkpoints_in(const fs::path& folder) {
   return names;
 }
 
-// What is no file (a pipe, say, whose writer would be waited for) is none of a run's.
 bool has_file(const fs::path& path) {
-  if (!path_exists(path)) return false;
-  std::error_code hidden;
-  const fs::file_status status = fs::status(path, hidden);
-  if (hidden || fs::is_regular_file(status)) return true;  // reading says what hides it
-  throw Error(ExitCode::kData, "a file of the run is no regular file")
-      .where(path.string())
-      .why(fs::is_fifo(status)        ? "it is a pipe, and reading it would wait for whoever writes to it"
-           : fs::is_directory(status) ? "it is a folder"
-                                      : "it is a device or a socket")
-      .hint("put the file of the run in its place, or leave this run out");
+  return has_regular_file(path, "the run");
 }
 
 Json object_in(const fs::path& path) {

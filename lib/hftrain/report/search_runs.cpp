@@ -5,6 +5,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json_member.h"
+#include "hftrain/base/regular_file.h"
 #include "hftrain/report/html.h"
 #include "hftrain/report/members.h"
 
@@ -20,7 +21,7 @@ struct ListedTrial {
 
 std::vector<ListedTrial> trials_in(const std::string& path) {
   const fs::path list = fs::path(path) / "search.json";
-  if (!path_exists(list)) return {};
+  if (!has_regular_file(list, "the search")) return {};
   const Json trials = json_member(read_json_file(list, static_cast<int>(ExitCode::kData)), "trials");
   std::vector<ListedTrial> listed;
   for (const Json& trial : trials.is_array() ? trials : Json::array()) {
@@ -33,7 +34,7 @@ std::vector<ListedTrial> trials_in(const std::string& path) {
 // The first error of trial-N.log, which has what the trial said.
 std::string first_error_in(const fs::path& log) {
   constexpr std::string_view kError = "error: ";
-  if (!path_exists(log)) return "";
+  if (!has_regular_file(log, "the search")) return "";
   const std::string text = '\n' + read_file(log);
   const size_t at = text.find('\n' + std::string(kError));
   if (at == std::string::npos) return "";

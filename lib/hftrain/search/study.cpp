@@ -9,6 +9,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/file.h"
 #include "hftrain/base/json_words.h"
+#include "hftrain/base/regular_file.h"
 #include "hftrain/base/text.h"
 #include "hftrain/search/sampler.h"
 
@@ -151,7 +152,7 @@ Study::Study(Specification specification, std::string folder, Json flags, Json (
 
 void Study::load(Json (*compared)(Json)) {
   const std::string path = folder_ + "/search.json";
-  if (!path_exists(path)) return;
+  if (!has_regular_file(path, "the search")) return;
   const Json written = read_json_file(path, static_cast<int>(ExitCode::kData));
   if (!written.is_object() || !written.contains("trials") || !written["trials"].is_array())
     throw damaged(path, "it holds no trials");

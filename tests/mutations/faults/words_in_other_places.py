@@ -45,3 +45,20 @@ fault("special_tokens_map.json counts beside added_tokens_decoder for a template
 
 fault("what transformers saved of a model's tokens wins over the keys beside it", TOKENS, "if (tokens.empty()) take_named(", "take_named(",
       tests=[SEEN], says=r"video_token=<v>")
+
+OF_SEARCH = "report: a pipe in the place of a search's file is refused, and not waited for"
+
+fault("a report waits for the writer of a search.json", "lib/hftrain/report/search_runs.cpp", 'if (!has_regular_file(list, "the search")) return {};', "if (!path_exists(list)) return {};",
+      tests=[OF_SEARCH], says=r"lasts longer than", seconds=30)
+
+fault("a report waits for the writer of a trial's log", "lib/hftrain/report/search_runs.cpp", 'if (!has_regular_file(log, "the search")) return "";', 'if (!path_exists(log)) return "";',
+      tests=[OF_SEARCH], says=r"lasts longer than", seconds=30)
+
+fault("a search waits for the writer of a trial's log.jsonl", "lib/hftrain/report/log_follower.cpp", '  has_regular_file(path_, "the run");', "  ",
+      tests=["report: a log that is a pipe is refused, and not waited for"], says=r"lasts longer than", seconds=30)
+
+fault("a search waits for the writer of its search.json", "lib/hftrain/search/study.cpp", 'if (!has_regular_file(path, "the search")) return;', "if (!path_exists(path)) return;",
+      tests=["search: a pipe in the place of search.json is refused, and not waited for"], says=r"lasts longer than", seconds=30)
+
+fault("a search waits for the reader of a trial's log", "launcher/front/trial_runner.cpp", '  has_regular_file(path, "the search");', "  ",
+      tests=["runs: search: pipes in the place of its files are refused"], says=r"lasts longer than|TimeoutExpired", seconds=120)
