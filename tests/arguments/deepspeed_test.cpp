@@ -1026,6 +1026,23 @@ TEST_CASE("auto that accelerate does not fill is as if the key were absent, as f
                  "dump_state"));
 }
 
+TEST_CASE("auto in amp is off, as up to 4.57, and in comms_logger and timers as if the key were absent") {
+  for (const char* const off :
+       {R"("amp": {"enabled": "auto", "opt_level": "auto"})", R"("amp": {"opt_level": "O1"})"}) {
+    INFO(off);
+    CHECK(with_key(off).mistakes().empty());
+    CHECK(contains(with_key(off).notes(), "keys without effect here: amp (it is off)"));
+  }
+  CHECK(contains(with_key(R"("amp": {"enabled": true})").mistakes(), "there is no Apex here"));
+  CHECK(contains(with_key(R"("elasticity": {"enabled": "auto"})").mistakes(), "elasticity"));
+  CHECK(with_key(R"("comms_logger": {"enabled": "auto", "prof_ops": "auto"})").mistakes().empty());
+  CHECK(with_key(R"("timers": {"throughput": {"enabled": "auto", "synchronized": "auto"}})")
+            .mistakes()
+            .empty());
+  for (const char* const unknown : {R"("comms_logger": {"nope": "auto"})", R"("nope": "auto")"})
+    CHECK(contains(with_key(unknown).mistakes(), "unknown key 'nope'"));
+}
+
 TEST_CASE("accelerate fills an auto of stage3_gather_16bit_weights_on_model_save with its own flag") {
   const DeepspeedFile file(
       R"({"zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": "auto"}})");

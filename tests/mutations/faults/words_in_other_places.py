@@ -62,3 +62,14 @@ fault("a search waits for the writer of its search.json", "lib/hftrain/search/st
 
 fault("a search waits for the reader of a trial's log", "launcher/front/trial_runner.cpp", '  has_regular_file(path, "the search");', "  ",
       tests=["runs: search: pipes in the place of its files are refused"], says=r"lasts longer than|TimeoutExpired", seconds=120)
+
+OF_AUTO = "arguments: auto in amp is off, as up to 4.57, and in comms_logger and timers as if the key were absent"
+KEYS = "lib/hftrain/arguments/import/deepspeed_keys.cpp"
+
+fault("auto in amp asks for Apex", KEYS, '     .switched_by = "enabled",  // up to 4.57', "     // up to 4.57", tests=[OF_AUTO], says=r"opt_level")
+
+fault("auto in comms_logger is no value", KEYS, "     .keys = deepspeed_tables::comms_logger(),\n     .drops_auto = true,", "     .keys = deepspeed_tables::comms_logger(),",
+      tests=[OF_AUTO], says=r"prof_ops")
+
+fault("auto in timers is no value", "lib/hftrain/arguments/import/deepspeed_other_keys.cpp", ".keys = kThroughput, .drops_auto = true}", ".keys = kThroughput}",
+      tests=[OF_AUTO], says=r"synchronized")

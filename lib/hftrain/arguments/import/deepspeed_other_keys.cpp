@@ -113,7 +113,8 @@ const SectionKey kCommsLogger[] = {{.name = "enabled", .type = Type::kBool},
                                    {.name = "debug", .type = Type::kBool}};
 const SectionKey kThroughput[] = {{.name = "enabled", .type = Type::kBool},
                                   {.name = "synchronized", .type = Type::kBool}};
-const SectionKey kTimers[] = {{.name = "throughput", .type = Type::kMapping, .keys = kThroughput}};
+const SectionKey kTimers[] = {
+    {.name = "throughput", .type = Type::kMapping, .keys = kThroughput, .drops_auto = true}};
 
 }  // namespace
 
