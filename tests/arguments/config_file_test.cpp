@@ -72,12 +72,23 @@ TEST_CASE("on, off and words for no count without quotes in YAML alone") {
     CHECK_FALSE(mistakes({"--config", WrittenFile(std::string(text) + '\n').path}).empty());
   }
   for (const char* text :
-       {R"({"bf16": "on"})", R"({"eval_strategy": "false"})", R"({"eval_strategy": false})"}) {
+       {R"({"bf16": "on"})", R"({"eval_strategy": "false"})", R"({"eval_strategy": true})"}) {
     INFO(text);
     CHECK_FALSE(mistakes({"--config", WrittenFile(text, "run.json").path}).empty());
   }
   CHECK(contains(mistakes({"--bf16", "on"}), "try: true, yes, t, y, 1 or false, no, f, n, 0"));
   CHECK(contains(mistakes({"--save_strategy", "No"}), "'No' is not one of no, steps"));
+}
+
+TEST_CASE("false in JSON is the no of a flag that has one, as it is behind a reader of YAML") {
+  const WrittenFile file(
+      R"({"eval_strategy": false, "save_strategy": false, "mixed_precision": false, "run_name": false})",
+      "run.json");
+  const ParseOutcome outcome = parse({"--config", file.path});
+  CHECK(outcome.arguments.evaluation.eval_strategy == "no");
+  CHECK(outcome.arguments.saving.save_strategy == "no");
+  CHECK(outcome.unread.at("mixed_precision") == "no");
+  CHECK(outcome.arguments.logging.run_name == "false");
 }
 
 TEST_CASE("what is off in a list of YAML is off, and stands alone") {

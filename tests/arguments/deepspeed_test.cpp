@@ -620,6 +620,38 @@ TEST_CASE("a section without what switches it on is off, as DeepSpeed's defaults
   }
 }
 
+TEST_CASE("keys that DeepSpeed does not know are refused in sections that are off, too") {
+  for (const char* unknown :
+       {R"("tensor_parallel": {"tp_size": 2})", R"("tensor_parallel": {"autotp_size": 0, "foo": 1})",
+        R"("torch_autocast": {"enable": true})", R"("autotuning": {"enable": true})",
+        R"("data_efficiency": {"enable": true})", R"("hybrid_engine": {"foo": 1})",
+        R"("compile": {"foo": 1})", R"("pipeline": {"foo": 1})"}) {
+    INFO(unknown);
+    CHECK(contains(with_key(unknown).mistakes(), "unknown key"));
+  }
+  for (const char* on :
+       {R"("tensor_parallel": {"tp": {"tp_size": 2}})", R"("tensor_parallel": {"enabled": true})",
+        R"("compile": {"enabled": true})", R"("pipeline": {"enabled": true})"}) {
+    INFO(on);
+    CHECK(contains(with_key(on).mistakes(), "is not supported"));
+  }
+  CHECK(with_key(R"("tensor_parallel": {"tp": {"tp_size": 1, "tp_grain_size": 64}, "dtype": "bf16"})")
+            .mistakes()
+            .empty());
+  CHECK(contains(with_key(R"("tp_size": 1)").mistakes(), "unknown key 'tp_size'"));
+  CHECK_FALSE(contains(with_key(R"("tp_size": 1)").mistakes(), "belongs in tensor_parallel"));
+}
+
+TEST_CASE("every form of off is taken of keys that are gone") {
+  for (const std::string key : {"sparse_gradients", "graph_harvesting", "eigenvalue", "nebula"}) {
+    INFO(key);
+    for (const char* off : {"false", "{}", R"({"enabled": false})"})
+      CHECK(with_key('"' + key + "\": " + off).mistakes().empty());
+    for (const char* on : {"true", R"({"enabled": true})"})
+      CHECK(contains(with_key('"' + key + "\": " + on).mistakes(), "is not supported"));
+  }
+}
+
 TEST_CASE("monitors, reductions and activation checkpointing") {
   const DeepspeedFile file = with_key(
       "\"tensorboard\": {\"enabled\": true, \"output_path\": \"logs/\", \"job_name\": \"a\"},"

@@ -65,10 +65,8 @@ class ConfigFileReader {
       problem(first.what + " the configuration file", path_.empty() ? "--config ''" : first.where, first.why,
               first.hint);
     }
-    if (!is_json(path_)) {
-      for (RawArgument& each : file_.raw)
-        each.written = meant_in_yaml(*each.flag, std::move(each.written), each.plain);
-    }
+    const auto meant = is_json(path_) ? meant_in_json : meant_in_yaml;
+    for (RawArgument& each : file_.raw) each.written = meant(*each.flag, std::move(each.written), each.plain);
     return std::move(file_);
   }
 

@@ -89,6 +89,13 @@ Json meant_in_yaml(const Flag& flag, Json written, const PlainParts& plain) {
   return with_plain_numbers(flag, number ? Json(decimal_of_yaml(text)) : std::move(written));
 }
 
+Json meant_in_json(const Flag& flag, Json written, const PlainParts& plain) {
+  if (!written.is_string() || !plain.contains("") || !flag.is_choice()) return written;
+  const auto& text = written.get_ref<const std::string&>();
+  const bool is_truth = (text == "true" || text == "false") && flag.choice(text) == nullptr;
+  return is_truth ? Json(text == "true") : written;
+}
+
 Json typed_parts(Json value, const PlainParts& plain, const std::string& pointer) {
   return changed(std::move(value), plain, pointer, [](const std::string& text) -> Json {
     if (const std::string word = to_lower(text); word == "true" || word == "false") return word == "true";

@@ -1,4 +1,4 @@
-// What values of YAML files mean that stand there without quotes: YAML 1.1, as PyYAML reads it, has truth values and numbers that
+// What values of files mean that stand there without quotes: YAML 1.1, as PyYAML reads it, has truth values and numbers that
 // the command line and JSON do not have.
 #pragma once
 
@@ -18,6 +18,10 @@ using PlainParts = std::set<std::string>;
 Json meant_in_yaml(const Flag& flag, Json written, const PlainParts& plain);
 // The same of a mapping whose keys are no flags. What is text stays text.
 Json parts_meant_in_yaml(Json mapping, const PlainParts& plain, const std::string& pointer = "");
+
+// Of a value in JSON: true and false are truth values for a flag with words of its own, too, as `false` of a `no` that went
+// through YAML.
+Json meant_in_json(const Flag& flag, Json written, const PlainParts& plain);
 
 // For people and other readers: numbers, true and false that stood without quotes as what they are.
 Json typed_parts(Json value, const PlainParts& plain, const std::string& pointer = "");

@@ -36,7 +36,7 @@ fault("underscores in numbers of the command line are refused",
       says=r"'1_000' is not a whole number")
 
 fault("underscores in numbers of JSON are taken",
-      "lib/hftrain/arguments/config_file.cpp", "    if (!is_json(path_)) {\n      for (RawArgument& each", "    if (!path_.empty()) {\n      for (RawArgument& each",
+      "lib/hftrain/arguments/config_file.cpp", "is_json(path_) ? meant_in_json : meant_in_yaml", "path_.empty() ? meant_in_json : meant_in_yaml",
       tests=["arguments: numbers of YAML may have an underscore between digits, and those of JSON none"],
       says=r"is not a whole number")
 

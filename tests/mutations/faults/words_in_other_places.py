@@ -10,7 +10,7 @@ fault("a key of another section of a DeepSpeed file is told by names that are li
 fault("params of another schedule are sent to where they stand", CHECK, "  std::erase(sections, dotted(", "  if (sections.empty()) std::erase(sections, dotted(",
       tests=[OF_DEEPSPEED], says=r"total_num_steps")
 
-fault("a key is sent to a section that refuses it", CHECK, "if (key.support.status == Support::kRefused) continue;", "",
+fault("a key is sent to a section that refuses it", CHECK, "    if (key.support.status == Support::kRefused) continue;\n    if (spelled", "    if (spelled",
       tests=[OF_DEEPSPEED], says=r"zero_quantized_weights")
 
 fault("params of an optimizer or a schedule are known where they stand alone", CHECK, "key.possible == nullptr ? key.keys : key.possible()", "key.keys",

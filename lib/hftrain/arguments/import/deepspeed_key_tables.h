@@ -36,6 +36,14 @@ std::span<const SectionKey> wandb();
 std::span<const SectionKey> comet();
 std::span<const SectionKey> comms_logger();
 std::span<const SectionKey> timers();
+// deepspeed_switched_keys.cpp
+std::span<const SectionKey> pipeline();
+std::span<const SectionKey> data_efficiency();
+std::span<const SectionKey> autotuning();
+std::span<const SectionKey> hybrid_engine();
+std::span<const SectionKey> compile();
+std::span<const SectionKey> tensor_parallel();
+std::span<const SectionKey> torch_autocast();
 
 }  // namespace deepspeed_tables
 }  // namespace hftrain::arguments

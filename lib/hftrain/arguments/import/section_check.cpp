@@ -72,6 +72,7 @@ void find_sections(std::span<const SectionKey> keys, const std::string& name, co
     if (spelled(key, name) && (found.empty() || found.back() != section)) found.push_back(section);
   }
   for (const SectionKey& key : keys) {
+    if (key.support.status == Support::kRefused) continue;
     const std::string inner = (section.empty() ? "" : section + '.') + std::string(key.name);
     find_sections(key.possible == nullptr ? key.keys : key.possible(), name, inner, found);
   }

@@ -1,0 +1,24 @@
+# What the contract says of files to the letter.
+
+fault("keys of a section that is off are not looked at",
+      "lib/hftrain/arguments/import/deepspeed_keys.cpp", "     .keys = deepspeed_tables::tensor_parallel(),\n", "",
+      tests=["arguments: keys that DeepSpeed does not know are refused in sections that are off, too"],
+      says=r"tp_size")
+
+fault("a key is sent to a section that is refused as a whole",
+      "lib/hftrain/arguments/import/section_check.cpp",
+      "    if (key.support.status == Support::kRefused) continue;\n    const std::string inner", "    const std::string inner",
+      tests=["arguments: keys that DeepSpeed does not know are refused in sections that are off, too"],
+      says=r"belongs in tensor_parallel")
+
+fault("an empty section of a key that is gone is no truth value",
+      "lib/hftrain/arguments/import/deepspeed_keys.cpp", """{.name = "sparse_gradients",
+     .type = Type::kMapping,""", """{.name = "sparse_gradients",
+     .type = Type::kBool,""",
+      tests=["arguments: every form of off is taken of keys that are gone"],
+      says=r"sparse_gradients")
+
+fault("false in JSON is no word of a flag that has one for it",
+      "lib/hftrain/arguments/yaml_meaning.cpp", "return is_truth ? Json(text == \"true\") : written;", "return is_truth ? Json(text) : written;",
+      tests=["arguments: false in JSON is the no of a flag that has one, as it is behind a reader of YAML"],
+      says=r"eval_strategy|false")
