@@ -3,6 +3,7 @@
 // that is closed, breaks, or sends a line that is too long is ended, with the reason in end(). One thread.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -50,6 +51,7 @@ class LineSocket {
 
   // Monotonic seconds of the newest byte from the other side, or of the beginning.
   double last_heard() const noexcept { return last_heard_; }
+  void count_as_heard(double now) noexcept { last_heard_ = std::max(last_heard_, now); }
   // Numeric addresses of both ends, without the port.
   const std::string& local_address() const noexcept { return local_; }
   const std::string& peer_address() const noexcept { return peer_; }

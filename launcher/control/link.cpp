@@ -22,7 +22,8 @@ double silence_seconds(int agents) {
   return kSilenceSeconds + kSilenceOfEachMore * std::max(0, agents - kFewAgents);
 }
 
-ControlLink::ControlLink(LineSocket socket, int agents) : socket_(std::move(socket)), agents_(agents) {
+ControlLink::ControlLink(LineSocket socket, int agents)
+    : socket_(std::move(socket)), agents_(agents), pauses_(monotonic_seconds()) {
   socket_.limit_line(kLongestMessage);
   next_heartbeat_ = monotonic_seconds() + kHeartbeatSeconds;
 }
@@ -54,6 +55,7 @@ bool ControlLink::is_silent(double now) const noexcept {
 
 void ControlLink::tick(double now) {
   if (!open()) return;
+  if (pauses_.take(now) > 0) socket_.count_as_heard(now);
   if (is_silent(now)) {
     return close("no word from it for " + format_duration(now - socket_.last_heard()) + "; " +
                  format_duration(silence_seconds(agents_)) + " are allowed in a job of " +

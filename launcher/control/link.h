@@ -10,6 +10,7 @@
 #include "hftrain/base/file.h"
 #include "launcher/control/line_socket.h"
 #include "launcher/control/message.h"
+#include "launcher/process/own_pauses.h"
 
 namespace hftrain::launcher {
 
@@ -49,7 +50,8 @@ class ControlLink {
   // It has said nothing for longer than is allowed.
   bool is_silent(double now) const noexcept;
   // Sends a heartbeat when one is due, and ends the connection when the other side was silent for too long.
-  // Call after work(), so that what waits to be read counts as heard.
+  // Call after work(), so that what waits to be read counts as heard, and once a second at least: silence while this program
+  // itself was not run does not count.
   void tick(double now);
   double next_tick() const noexcept { return next_heartbeat_; }
 
@@ -65,6 +67,7 @@ class ControlLink {
  private:
   LineSocket socket_;
   int agents_;
+  OwnPauses pauses_;
   double next_heartbeat_ = 0;
   int64_t heartbeats_ = 0;
 };

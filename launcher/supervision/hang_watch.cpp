@@ -68,6 +68,13 @@ void HangWatch::heard(const plan::WorkerEvent& event, double now) {
   look_again_later();
 }
 
+void HangWatch::skip(double seconds) {
+  last_sign_ += seconds;
+  next_look_ += seconds;
+  if (last_of_first_) *last_of_first_ += seconds;
+  if (suspicion_) suspicion_->time += seconds;
+}
+
 void HangWatch::look_again_later() {
   next_look_ = limits_.most_seconds > 0 ? last_sign_ + allowed_seconds(heard_phase_) : kNever;
 }

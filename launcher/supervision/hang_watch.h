@@ -42,6 +42,8 @@ class HangWatch {
   }
 
   void heard(const plan::WorkerEvent& event, double now);
+  // For so long this program was not run, and its ranks hardly: that was no silence, and no pause to learn from.
+  void skip(double seconds);
 
   // When look() is to be called; infinite when nothing is watched.
   double next_look() const { return next_look_; }

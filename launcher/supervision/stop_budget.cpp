@@ -28,6 +28,10 @@ void StopBudget::heard(const plan::WorkerEvent& event, double now) {
   last_of_first_ = now;
 }
 
+void StopBudget::skip(double seconds) {
+  if (last_of_first_) *last_of_first_ += seconds;
+}
+
 double StopBudget::kept_back_seconds() const {
   if (!trains_) return margin_;
   return margin_ + 2 * longest_save_.value_or(unknown_save_ / 2) + 2 * longest_update_;

@@ -20,6 +20,8 @@ class StopBudget {
   StopBudget(double begin, std::optional<double> end, bool trains = true);
 
   void heard(const plan::WorkerEvent& event, double now);
+  // For so long the job was suspended: no update has taken that.
+  void skip(double seconds);
   // When the stop must begin; infinite: not known, or never.
   double stop_at() const;
   double kept_back_seconds() const;

@@ -14,6 +14,8 @@
 namespace hftrain::launcher {
 namespace {
 
+constexpr double kLookSeconds = 1;  // at the clock, for OwnPauses
+
 std::string rank_list(const std::vector<int>& ranks) {
   std::vector<std::string> names;
   for (const int rank : ranks) names.push_back(std::to_string(rank));
@@ -35,7 +37,8 @@ Supervisor::Supervisor(JobSpec spec, WorkerObserver& observer)
                  ? nullptr
                  : std::make_unique<JobWorkerSet>(own_workers_, *spec_.hub, spec_.others.value())),
       group_(joint_ ? static_cast<WorkerSet&>(*joint_) : own_workers_),
-      stop_budget_(monotonic_seconds(), on_own_clock(spec_.limits.end_time), spec_.trains) {}
+      stop_budget_(monotonic_seconds(), on_own_clock(spec_.limits.end_time), spec_.trains),
+      pauses_(monotonic_seconds()) {}
 
 JobResult Supervisor::run() {
   router_ = std::make_unique<OutputRouter>(
@@ -46,6 +49,7 @@ JobResult Supervisor::run() {
   group_.start();
   spec_.rendezvous.listener.reset();  // rank 0 holds it now: when it dies, connections fail at once
   phase_since_ = monotonic_seconds();
+  pauses_.take(phase_since_);  // to start many takes its time
   hang_watch_.emplace(spec_.limits.hang, phase_since_);
   next_notice_ = phase_since_ + spec_.limits.patience_seconds;
   while (phase_ != Phase::kOver) wait_and_read();
@@ -56,10 +60,18 @@ void Supervisor::wait_and_read() {
   std::vector<pollfd> watched = {{signals_->descriptor(), POLLIN, 0}};
   group_.append_descriptors(watched);
   ::poll(watched.data(), watched.size(), poll_timeout_milliseconds());
+  pass_over_own_pause();
   handle_workers(watched);
   // After the workers: one that has just died must not be taken for one that a signal ended.
   handle_signals();
   handle_deadlines();
+}
+
+void Supervisor::pass_over_own_pause() {
+  const double seconds = pauses_.take(monotonic_seconds());
+  if (seconds == 0) return;
+  hang_watch_->skip(seconds);
+  stop_budget_.skip(seconds);
 }
 
 void Supervisor::handle_workers(const std::vector<pollfd>& watched) {
@@ -212,9 +224,8 @@ int Supervisor::poll_timeout_milliseconds() const {
   next = std::min(next, group_.next_deadline());
   if (phase_ <= Phase::kStopping) next = std::min(next, hang_watch_->next_look());
   if (phase_ <= Phase::kRunning) next = std::min(next, stop_budget_.stop_at());
-  if (std::isinf(next)) return -1;
   const double milliseconds = std::ceil(std::max(0.0, next - monotonic_seconds()) * 1000);
-  return static_cast<int>(std::min(milliseconds, 3.6e6));
+  return static_cast<int>(std::min(milliseconds, kLookSeconds * 1000));
 }
 
 void Supervisor::run_in_background(const std::function<void()>& work) {

@@ -2,7 +2,7 @@
 // report.
 //
 // A single loop polls the workers' pipes and control descriptors, their process descriptors, the stop signals
-// and the next deadline. What happens is decided by react() (policy.h), what it means by judge() (verdict.h).
+// and the next deadline, and looks at the clock once a second: that a whole job was suspended is seen by nothing else. What happens is decided by react() (policy.h), what it means by judge() (verdict.h).
 // run() returns when every process has ended and every pipe is drained, or, should something the workers
 // started keep a pipe open, Limits::grace_seconds later.
 #pragma once
@@ -16,6 +16,7 @@
 
 #include "launcher/control/job_worker_set.h"
 #include "launcher/process/output_router.h"
+#include "launcher/process/own_pauses.h"
 #include "launcher/supervision/failure_report.h"
 #include "launcher/supervision/hang_watch.h"
 #include "launcher/supervision/policy.h"
@@ -80,6 +81,7 @@ class Supervisor {
 
  private:
   void wait_and_read();
+  void pass_over_own_pause();
   void handle(JobEvent event);
   void tell_who_asked(const plan::WorkerEvent& event);
   void stop_asked(int agent, int signal);
@@ -114,6 +116,7 @@ class Supervisor {
   double phase_since_ = 0;    // monotonic seconds
   std::optional<HangWatch> hang_watch_;
   StopBudget stop_budget_;
+  OwnPauses pauses_;
   std::optional<double> deadline_;  // of the grace period
   double next_notice_ = 0;
   uint64_t memory_kills_at_start_ = 0;

@@ -245,6 +245,28 @@ TEST_CASE("an agent that is stopped is lost after eight seconds of silence", "[p
   CHECK(job[1].finish() == 9);
 }
 
+TEST_CASE("a job that is suspended as a whole for longer than silence is allowed goes on when it wakes",
+          "[process][slow][alone]") {
+  Agents job;
+  const std::vector<std::string> scripts = {"0 ready sleep:14000 step:1 finish:0",
+                                            "1 ready sleep:14000 step:1 finish:0"};
+  AgentFlags flags;
+  flags.argument = "hang=8";
+  for (int agent = 0; agent < 2; ++agent) job.start(agent, 2, scripts, flags);
+  for (const char* rank : {"ready 0", "ready 1"}) REQUIRE(job[0].wait_for(rank));
+  for (const int signal : {SIGSTOP, SIGCONT}) {
+    for (size_t agent = 0; agent < 2; ++agent) {
+      for (const pid_t worker : job[agent].children()) ::kill(worker, signal);
+      job[agent].send(signal);
+    }
+    if (signal == SIGSTOP) ::poll(nullptr, 0, static_cast<int>(1000 * (silence_seconds(2) + 2)));
+  }
+  CHECK(job[0].finish() == 0);
+  CHECK(job[1].finish() == 0);
+  INFO(job[0].out());
+  CHECK_FALSE(contains(job[0].out(), "was lost"));
+}
+
 TEST_CASE("arguments that differ are refused on both nodes with the key and both values", "[process]") {
   Agents job;
   job.start(0, 2, {"0 ready finish:0", "1 ready finish:0"});

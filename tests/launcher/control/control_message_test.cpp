@@ -32,6 +32,12 @@ std::pair<ControlLink, ControlLink> linked() {
   return {ControlLink(FileDescriptor(ends[0])), ControlLink(FileDescriptor(ends[1]))};
 }
 
+// As its owner does: once a second at least.
+void tick_until(ControlLink& link, double from, double until) {
+  for (double now = from; now < until; now += ControlLink::kHeartbeatSeconds) link.tick(now);
+  link.tick(until);
+}
+
 }  // namespace
 
 TEST_CASE("every message comes back as it was from its line") {
@@ -242,7 +248,7 @@ TEST_CASE("a link says why it ended") {
 TEST_CASE("a link is silent for too long only after eight seconds without a word, and beats every second") {
   auto [left, right] = linked();
   const double now = left.next_tick() - ControlLink::kHeartbeatSeconds;
-  left.tick(now + silence_seconds(2) - 0.1);
+  tick_until(left, now, now + silence_seconds(2) - 0.1);
   CHECK(left.open());
   std::vector<Message> received;
   right.work(received);
@@ -251,6 +257,18 @@ TEST_CASE("a link is silent for too long only after eight seconds without a word
   left.tick(now + silence_seconds(2) + 0.1);
   CHECK_FALSE(left.open());
   CHECK(left.end().find("no word from it for") == 0);
+}
+
+TEST_CASE("who was not run itself for a while has missed nobody, and counts silence from then on") {
+  auto [left, right] = linked();
+  const double now = left.next_tick(), later = now + 3600;
+  left.tick(now);
+  left.tick(later);  // its job was suspended
+  CHECK(left.open());
+  tick_until(left, later, later + silence_seconds(2) - 0.1);
+  CHECK(left.open());
+  left.tick(later + silence_seconds(2) + 0.1);
+  CHECK(left.end() == "no word from it for 0:00:08; 0:00:08 are allowed in a job of 2 front programs");
 }
 
 TEST_CASE("the limit of silence grows with the number of agents, and is named when one is lost") {
@@ -262,10 +280,10 @@ TEST_CASE("the limit of silence grows with the number of agents, and is named wh
   const FileDescriptor other(ends[0]);
   ControlLink link(FileDescriptor(ends[1]), 1000);
   const double now = link.next_tick();
-  link.tick(now + 20);
+  tick_until(link, now, now + 20);
   CHECK(link.open());
-  link.tick(now + 26);
-  CHECK(link.end() == "no word from it for 0:00:27; 0:00:26 are allowed in a job of 1000 front programs");
+  tick_until(link, now + 20, now + 26);
+  CHECK(link.end() == "no word from it for 0:00:26; 0:00:26 are allowed in a job of 1000 front programs");
 }
 
 TEST_CASE("a line that is longer than allowed ends a connection before it is looked at") {

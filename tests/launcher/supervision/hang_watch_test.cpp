@@ -182,6 +182,23 @@ TEST_CASE("a job that stands still hangs at the second look, and the stacks are 
   CHECK(second.hang->allowed_seconds == 30);
 }
 
+TEST_CASE("time in which a job was suspended is no silence, and no update's") {
+  WatchFixture fixture;
+  const double now = fixture.train(4, 1);
+  fixture.watch.skip(3600);
+  CHECK(fixture.watch.next_look() == now + 3600 + 30);
+  CHECK_FALSE(fixture.watch.waited_out(now + 3600 + 1));
+  const double first = now + 3600 + 30;
+  CHECK(fixture.look(first).ask_for_stacks);
+  fixture.watch.skip(600);  // between the two looks
+  CHECK(fixture.watch.next_look() == first + 600 + 2);
+  const HangWatch::Look second = fixture.look(first + 600 + 2);
+  REQUIRE(second.hang);
+  CHECK(second.hang->silent_seconds == 32);
+  fixture.watch.heard(event(Kind::kStep), first + 600 + 3);
+  CHECK(fixture.watch.allowed_seconds(WorkPhase::kTraining) == 330);  // of an update of 33 s
+}
+
 TEST_CASE("a job that moves between the looks has its time again") {
   using Snapshots = std::vector<WorkerSnapshot>;
   using Move = void (*)(Snapshots&);

@@ -25,6 +25,14 @@ TEST_CASE("a job is stopped early enough for two of its longest saves and update
   CHECK(budget.stop_at() == 10'000 - StopBudget::kMarginSeconds - 2 * 20 - 2 * 7);
 }
 
+TEST_CASE("time in which the job was suspended is no update's") {
+  StopBudget budget(0, 10'000);
+  for (const double now : {100.0, 107.0}) budget.heard(event(Kind::kStep), now);
+  budget.skip(3600);
+  budget.heard(event(Kind::kStep), 107 + 3600 + 5);
+  CHECK(budget.stop_at() == 10'000 - StopBudget::kMarginSeconds - StopBudget::kUnknownSaveSeconds - 2 * 7);
+}
+
 TEST_CASE("of a short time only a part is kept back for a save that was not measured") {
   StopBudget budget(1000, 1100);
   budget.heard(event(Kind::kStep), 1001);

@@ -1,0 +1,20 @@
+# Faults of jobs that were not run for a while, of stop signals of the kernel, and of starters inside each other.
+
+fault("silence counts while the one that waits was not run itself",
+      "launcher/control/link.cpp", "if (pauses_.take(now) > 0) socket_.count_as_heard(now);", "pauses_.take(now);",
+      tests=["launcher: who was not run itself for a while has missed nobody, and counts silence from then on",
+             "launcher: a job that is suspended as a whole for longer than silence is allowed goes on when it wakes"],
+      says=r"left\.open|no word from it|finish\(\) == 0")
+
+fault("a suspended job hangs when it wakes",
+      "launcher/supervision/supervisor.cpp", "  hang_watch_->skip(seconds);\n", "",
+      tests=["launcher: a job that is suspended as a whole for longer than silence is allowed goes on when it wakes"], says=r"finish\(\) == 0")
+
+fault("the time in which a job was suspended is an update's",
+      "launcher/supervision/hang_watch.cpp", "  if (last_of_first_) *last_of_first_ += seconds;\n", "",
+      tests=["launcher: time in which a job was suspended is no silence, and no update's"], says=r"allowed_seconds")
+
+fault("an update in which a job was suspended takes that much of its time at the end",
+      "launcher/supervision/stop_budget.cpp", "  if (last_of_first_) *last_of_first_ += seconds;\n", "",
+      also=[("launcher/supervision/stop_budget.cpp", "void StopBudget::skip(double seconds) {", "void StopBudget::skip(double) {")],
+      tests=["launcher: time in which the job was suspended is no update's"], says=r"stop_at")
