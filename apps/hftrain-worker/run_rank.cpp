@@ -99,10 +99,11 @@ void FailureReport::tell(const Error& error) {
 std::optional<comm::StopWish> wish_to_stop() {
   if (trainer::StopRequest::seen() == trainer::StopSignal::kNone) return std::nullopt;
   const trainer::StopRequest::Stranger stranger = trainer::StopRequest::stranger();
-  if (stranger.pid == 0) return comm::StopWish{"a stop signal came"};
-  return comm::StopWish{"signal " + std::to_string(stranger.signal) + " from process " +
-                            std::to_string(stranger.pid) + ", not from the launcher, came",
-                        /*of_all=*/false};
+  if (stranger.signal == 0) return comm::StopWish{"a stop signal came"};
+  const std::string sender = stranger.pid == 0 ? "the kernel" : "process " + std::to_string(stranger.pid);
+  return comm::StopWish{
+      "signal " + std::to_string(stranger.signal) + " from " + sender + ", not from the launcher, came",
+      /*of_all=*/false};
 }
 
 std::unique_ptr<comm::Communicator> connect(const plan::RunPlan& plan, const Options& options,
@@ -145,7 +146,7 @@ ExitCode leave_together(const trainer::RunOutcome& outcome, comm::Communicator& 
   communicator.barrier();
   Json last = {
       {"exit_code", static_cast<int>(outcome.code)}, {"reason", outcome.reason}, {"stats", outcome.stats}};
-  if (outcome.asked_by.pid != 0) {
+  if (outcome.asked_by.signal != 0) {
     last["asked_by"] = outcome.asked_by.pid;
     last["asked_with"] = outcome.asked_by.signal;
   }

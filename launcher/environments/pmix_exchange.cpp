@@ -42,7 +42,8 @@ void close_all_but(int one, int other) {
 
 // mpirun sends stop signals to the front program and all that it has started; this child ends with it.
 void ignore_stop_signals() {
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE}) ::signal(number, SIG_IGN);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU, SIGPIPE})
+    ::signal(number, SIG_IGN);
 }
 
 void wait_for_end_of(int pipe) {

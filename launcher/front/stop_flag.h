@@ -10,7 +10,7 @@
 
 namespace hftrain::front {
 
-constexpr std::array kStopSignals = {SIGTERM, SIGUSR1, SIGUSR2, SIGINT, SIGHUP, SIGQUIT};
+constexpr std::array kStopSignals = {SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGINT, SIGHUP, SIGQUIT};
 using PreviousActions = std::array<struct sigaction, kStopSignals.size()>;
 
 // One at a time in a process. Handlers act as before once the object is gone.

@@ -53,7 +53,9 @@ Diagnostic explain_signal(const WorkerRecord& worker, Diagnostic report) {
   switch (signal) {
     case SIGKILL:
       report.why =
-          "something outside this job killed it: a user, a scheduler, or a memory guard that keeps no count";
+          "something outside this job killed it: a user, a scheduler, a memory guard that keeps no count, or "
+          "the "
+          "kernel at a hard limit on processor time (ulimit -Ht)";
       report.hint =
           "start again: the run goes on from its newest checkpoint; if it happens again, look at the "
           "scheduler's messages and the kernel's log (dmesg)";
@@ -213,7 +215,10 @@ Diagnostic explain(const JobRecord& job, const Verdict& verdict, const ReportFac
     case Failure::kStopped:
       report.what = job.saved_after_stop ? "stopped at once, after a checkpoint was committed"
                                          : "stopped before a checkpoint could be committed";
-      if (worker.signals_sent == 0) {
+      if (worker.status && worker.status->signal == SIGXCPU) {
+        report.why =
+            rank_name(worker) + " reached the limit on processor time (ulimit -t) before it could save";
+      } else if (worker.signals_sent == 0) {
         report.why = rank_name(worker) + " was sent a signal before it could handle one, or twice";
       } else {
         report.why = job.stop_forced ? "a second signal asked to stop at once"

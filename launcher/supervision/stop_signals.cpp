@@ -13,7 +13,7 @@
 namespace hftrain::launcher {
 namespace {
 
-constexpr int kStops[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr int kStops[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
 
 bool is_ignored(int number) {
   struct sigaction action {};
@@ -28,7 +28,7 @@ sigset_t set_of(const std::vector<std::string>& names) {
     const std::string name = std::string("SIG") + ::sigabbrev_np(number);
     const bool named = std::any_of(names.begin(), names.end(),
                                    [&](const std::string& padded) { return trim(padded) == name; });
-    const bool announces = number == SIGUSR1 || number == SIGUSR2;
+    const bool announces = number == SIGUSR1 || number == SIGUSR2 || number == SIGXCPU;
     if (announces || (named && !(number == SIGHUP && is_ignored(number)))) sigaddset(&stops, number);
   }
   return stops;

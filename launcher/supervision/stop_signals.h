@@ -1,5 +1,5 @@
-// The signals that stop a job as a descriptor instead of handlers: those that are named, and SIGUSR1 and
-// SIGUSR2, by which schedulers announce an end. SIGHUP (the terminal was closed) is left alone when it is
+// The signals that stop a job as a descriptor instead of handlers: those that are named, and SIGUSR1,
+// SIGUSR2 and SIGXCPU, by which schedulers and the kernel announce an end. SIGHUP (the terminal was closed) is left alone when it is
 // ignored, as under nohup; others that are not named end the process, as the system has it. While an object lives these signals are blocked in the calling thread (and in
 // threads it starts); before and afterwards they act as they did. Objects may be nested: a signal goes to
 // whichever asks first. One that nobody has asked for is dropped at the end of the last object.

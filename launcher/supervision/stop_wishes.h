@@ -7,12 +7,13 @@
 namespace hftrain::launcher {
 
 // Two stop signals that come closer are one wish, whatever their names; SIGINT is a key that somebody
-// presses. Whoever sends two sends them at once, but on a busy machine they are not seen at once.
+// presses. Whoever sends two sends them at once, but on a busy machine they are not seen at once. SIGXCPU, which the kernel
+// sends with every second of processor time beyond the limit, is never a second wish.
 constexpr double kRepeatedStopSeconds = 0.5;
 
 // Whether `signal`, which comes `seconds` after the one that told a wish, tells that wish again. For handlers of signals, too.
 constexpr bool is_same_wish(int signal, double seconds) {
-  return signal != SIGINT && seconds < kRepeatedStopSeconds;
+  return signal == SIGXCPU || (signal != SIGINT && seconds < kRepeatedStopSeconds);
 }
 
 class StopWishes {

@@ -22,6 +22,13 @@ std::string rank_list(const std::vector<int>& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + join(names, ", ");
 }
 
+// Of a signal that a rank got, which tells of its sender's number on its machine; 0 where it has none there.
+std::string sender_of(int signal, const Json& process, bool several_machines) {
+  if (process != 0) return "process " + process.dump() + (several_machines ? " of its machine" : "");
+  return signal == SIGXCPU ? "the kernel, at the limit on processor time (ulimit -t)"
+                           : "outside of its container";
+}
+
 std::optional<double> on_own_clock(std::optional<double> unix_time) {
   if (!unix_time) return std::nullopt;
   return monotonic_seconds() + *unix_time - unix_seconds();
@@ -105,8 +112,9 @@ void Supervisor::handle_workers(const std::vector<pollfd>& watched) {
 void Supervisor::tell_who_asked(const plan::WorkerEvent& event) {
   const auto asked_by = event.data.find("asked_by");
   if (asked_by == event.data.end() || job_.stop_signal != 0) return;
-  observer_.on_notice(std::string(kWarningNotice) + signal_name(event.data.value("asked_with", 0)) +
-                      " from process " + asked_by->dump() + (joint_ ? " of its machine" : "") +
+  const int signal = event.data.value("asked_with", 0);
+  observer_.on_notice(std::string(kWarningNotice) + signal_name(signal) + " from " +
+                      sender_of(signal, *asked_by, joint_ != nullptr) +
                       ", not from the launcher, asked rank " + std::to_string(event.rank) +
                       " to stop, and with it the run");
 }
@@ -191,8 +199,9 @@ void Supervisor::carry_out(uint32_t actions) {
   if (actions & kAnnounceEnd)
     observer_.on_notice(signal_name(last_signal_) + " again: stopping now" +
                         (spec_.trains ? " without saving" : ""));
-  // Workers know no SIGQUIT: they would leave a core.
-  if (actions & kForwardSignal) group_.signal_all(last_signal_ == SIGQUIT ? SIGTERM : last_signal_);
+  // Workers know no SIGQUIT: they would leave a core. To them SIGXCPU is the kernel's word about their own time.
+  const bool ours_alone = last_signal_ == SIGQUIT || last_signal_ == SIGXCPU;
+  if (actions & kForwardSignal) group_.signal_all(ours_alone ? SIGTERM : last_signal_);
   if (actions & kTerminate) group_.terminate();
   if (actions & kKill) group_.kill_all();
   if (actions & kStartGrace) deadline_ = monotonic_seconds() + spec_.limits.grace_seconds;

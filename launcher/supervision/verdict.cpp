@@ -26,7 +26,8 @@ bool is_stop_code(int code) {
 // A signal by which schedulers and users ask for a stop. Workers handle these; one that was ended by such a
 // signal had not come so far.
 bool asks_for_stop(int signal) {
-  return signal == SIGTERM || signal == SIGINT || signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGHUP;
+  return signal == SIGTERM || signal == SIGINT || signal == SIGUSR1 || signal == SIGUSR2 ||
+         signal == SIGHUP || signal == SIGXCPU;
 }
 
 // A file that a worker has mapped by name, not shared memory.

@@ -438,6 +438,20 @@ def scenario_rank_that_somebody_else_stops(fixture, output):
     return "143, saved, and who it was, whoever is heard"
 
 
+def scenario_processor_time_is_over(fixture, output):
+    """Of a rank, as the kernel tells it again every second, and of the front program."""
+    job = start(fixture, output, "--max_steps", 100000)
+    until(job, lambda: len(records(output)) > 3, "training")
+    resource.prlimit(ranks_of(job)[1], resource.RLIMIT_CPU, (1, resource.RLIM_INFINITY))
+    expect(ends_with(job, 143), "warning: SIGXCPU from the kernel, at the limit on processor time (ulimit -t), not from the launcher, asked rank 1")
+    newest = newest_is_whole(fixture, output)
+    job = start(fixture, output + "-front", "--max_steps", 100000)
+    until(job, lambda: len(records(output + "-front")) > 3, "training")
+    job.send_signal(signal.SIGXCPU)
+    expect(ends_with(job, 143), "SIGXCPU: stopping after this update and saving")
+    return f"143, checkpoint-{newest} and checkpoint-{newest_is_whole(fixture, output + '-front')} verified"
+
+
 def scenario_somebody_stops_all_processes_at_once(fixture, output):
     job = start(fixture, output, "--max_steps", 100000)
     until(job, lambda: len(records(output)) > 3, "training")

@@ -128,6 +128,15 @@ TEST_CASE("somebody else who asks again and again does not put off his second wi
   CHECK(worker.finish(true) == kLost);
 }
 
+TEST_CASE("a limit on processor time asks a worker to save, however often the kernel says so", "[process]") {
+  Worker worker;
+  worker.ask_as_other(SIGXCPU);
+  ::poll(nullptr, 0, StopRequest::kOneWishSeconds * 1000 + 100);
+  worker.ask_as_other(SIGXCPU);
+  worker.ask_as_other(SIGTERM);  // the first wish of anybody
+  CHECK(worker.finish(true) == kSaves);
+}
+
 TEST_CASE("a second wish of somebody else ends a worker without its save", "[process]") {
   Worker worker;
   worker.ask_as_other(SIGTERM);

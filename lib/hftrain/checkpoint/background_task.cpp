@@ -14,7 +14,7 @@ constexpr int kLowestPriority = 19;
 void leave_stop_signals_to_others() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int number : {SIGTERM, SIGUSR1, SIGUSR2, SIGINT}) sigaddset(&signals, number);
+  for (const int number : {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGXCPU, SIGINT}) sigaddset(&signals, number);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 

@@ -39,9 +39,11 @@ void on_signal(int number, siginfo_t* info, void*) {
   int none = 0;
   const bool by_parent = info->si_pid == ::getppid();
   if (g_seen.compare_exchange_strong(none, kind) && !by_parent) {
-    g_strangers_signal = number;
     g_stranger = info->si_pid;
+    g_strangers_signal = number;
   }
+  // The kernel sends it again with every second of processor time: never a second wish.
+  if (number == SIGXCPU) return;
   // The launcher may have asked long before, for reasons of its own: at the time limit a scheduler then
   // signals every process of the job, which is its first wish and not a second one.
   if (is_second_wish(by_parent)) ::_exit(static_cast<int>(ExitCode::kTerminatedUnsaved));
@@ -54,7 +56,8 @@ void StopRequest::install_handlers() {
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_RESTART | SA_SIGINFO;
   sigemptyset(&action.sa_mask);
-  for (const int number : {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGINT}) ::sigaction(number, &action, nullptr);
+  for (const int number : {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGXCPU, SIGINT})
+    ::sigaction(number, &action, nullptr);
   // Writing says what is wrong: to a pipe without a reader, beyond the limit on the size of files.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
@@ -66,7 +69,8 @@ StopSignal StopRequest::seen() noexcept {
 
 StopRequest::Stranger StopRequest::stranger() noexcept {
   if (g_parent_has_asked) return {};
-  return {g_stranger, g_strangers_signal};
+  const int signal = g_strangers_signal;
+  return {g_stranger, signal};
 }
 
 }  // namespace hftrain::trainer

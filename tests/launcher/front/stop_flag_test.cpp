@@ -43,7 +43,7 @@ void fill_standard_error() {
 
 // But SIGHUP, which may be ignored here.
 TEST_CASE("what stops a run stops its preparation, too") {
-  for (const int signal : {SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2}) {
+  for (const int signal : {SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU}) {
     const StopFlag stop;
     CHECK_FALSE(stop.is_set().load());
     CHECK(first_stop_signal() == 0);

@@ -23,6 +23,14 @@ TEST_CASE("who repeats a wish again and again does not put off the next one") {
   CHECK_FALSE(wishes.take(SIGTERM, 100 + 2.4 * kRepeatedStopSeconds));
 }
 
+TEST_CASE("what the kernel says of processor time every second is one wish") {
+  StopWishes wishes;
+  CHECK(wishes.take(SIGXCPU, 100));
+  for (const double now : {101.0, 102.0, 110.0}) CHECK_FALSE(wishes.take(SIGXCPU, now));
+  CHECK(wishes.take(SIGTERM, 111));
+  CHECK_FALSE(wishes.take(SIGXCPU, 112));
+}
+
 TEST_CASE("a key is a wish each time it is pressed, and what comes with it tells the same") {
   StopWishes wishes;
   CHECK(wishes.take(SIGINT, 100));

@@ -240,7 +240,7 @@ TEST_CASE("each signal is passed on once, and workers that save make the code of
           "[process]") {
   const auto [signal, code] =
       GENERATE(std::pair(SIGTERM, 143), std::pair(SIGUSR1, 143), std::pair(SIGUSR2, 143),
-               std::pair(SIGHUP, 143), std::pair(SIGINT, 130));
+               std::pair(SIGHUP, 143), std::pair(SIGXCPU, 143), std::pair(SIGINT, 130));
   Job job;
   job.observer.when_event = after(Kind::kReady, 2, [signal = signal] { send_to_self(signal); });
   const std::string script = "save-on-stop:" + std::to_string(code) + " ready hang";

@@ -243,14 +243,23 @@ TEST_CASE("who ends a worker by a stop signal that the launcher did not send cau
   CHECK(verdict.culprit == 1u);
 }
 
+TEST_CASE(
+    "a rank that the kernel ends at its limit on processor time is told as that, and not started again") {
+  const JobRecord job{.workers = {reported(0, 9, 1.0), ended(1, {SIGXCPU, 0}, 1.1)}};
+  CHECK(judge(job).code == ExitCode::kTerminatedUnsaved);
+  CHECK(report_of(job).find(
+            "why: rank 1 reached the limit on processor time (ulimit -t) before it could save") !=
+        std::string::npos);
+}
+
 TEST_CASE("the report of a killed rank names rank, signal, place, last lines, logs and what followed") {
   const JobRecord job{.workers = {reported(0, 9, 1.0, "connection closed by peer"),
                                   ended(1, {SIGKILL, 0}, 1.1), ended_by_launcher(2, SIGTERM, 1.2)}};
   CHECK(report_of(job) ==
         "error: rank 1 was killed by SIGKILL (signal 9)\n"
         "  where: rank 1 of 3 on cpu, pid 101, after update 5\n"
-        "  why: something outside this job killed it: a user, a scheduler, or a memory guard that keeps no "
-        "count\n"
+        "  why: something outside this job killed it: a user, a scheduler, a memory guard that keeps no "
+        "count, or the kernel at a hard limit on processor time (ulimit -Ht)\n"
         "  try: start again: the run goes on from its newest checkpoint; if it happens again, look at the "
         "scheduler's "
         "messages and the kernel's log (dmesg)\n"

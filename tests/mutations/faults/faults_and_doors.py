@@ -112,8 +112,8 @@ fault("a stop that comes from the launcher and from elsewhere is two wishes",
       says=r"worker\.finish\(true\)")
 
 fault("the launcher takes two signals of one moment for two wishes",
-      "launcher/supervision/stop_wishes.h", "signal != SIGINT && seconds < kRepeatedStopSeconds;",
-      "signal != SIGINT && seconds < -kRepeatedStopSeconds;",
+      "launcher/supervision/stop_wishes.h", "signal != SIGINT && seconds < kRepeatedStopSeconds)",
+      "signal != SIGINT && seconds < -kRepeatedStopSeconds)",
       tests=["launcher: two different signals of one moment, as systemd sends them, are one wish",
              "launcher: signals of one moment are one wish to stop, whatever their names"],
       says=r"result\.code == ExitCode::kTerminated|notices\.size\(\) == 1|wishes\.")

@@ -18,3 +18,20 @@ fault("an update in which a job was suspended takes that much of its time at the
       "launcher/supervision/stop_budget.cpp", "  if (last_of_first_) *last_of_first_ += seconds;\n", "",
       also=[("launcher/supervision/stop_budget.cpp", "void StopBudget::skip(double seconds) {", "void StopBudget::skip(double) {")],
       tests=["launcher: time in which the job was suspended is no update's"], says=r"stop_at")
+
+fault("a limit on processor time ends the front program without a word",
+      "launcher/supervision/stop_signals.cpp", "number == SIGUSR1 || number == SIGUSR2 || number == SIGXCPU;", "number == SIGUSR1 || number == SIGUSR2;",
+      tests=["launcher: each signal is passed on once, and workers that save make the code of an orderly stop",
+             "runs: endings: processor time is over"], says=r"SIGXCPU|signal 24|CPU time")
+
+fault("what the kernel says again costs a worker its save",
+      "lib/hftrain/trainer/stop_request.cpp", "  if (number == SIGXCPU) return;\n", "",
+      tests=["trainer: a limit on processor time asks a worker to save, however often the kernel says so"], says=r"finish\(true\)")
+
+fault("what the kernel says again costs a run its save",
+      "launcher/supervision/stop_wishes.h", "return signal == SIGXCPU || (signal != SIGINT && seconds < kRepeatedStopSeconds);", "return signal != SIGINT && seconds < kRepeatedStopSeconds;",
+      tests=["launcher: what the kernel says of processor time every second is one wish"], says=r"wishes\.take")
+
+fault("a rank at its limit on processor time was killed by somebody",
+      "launcher/supervision/failure_report.cpp", "if (worker.status && worker.status->signal == SIGXCPU) {", "if (worker.status && worker.status->signal == SIGXFSZ) {",
+      tests=["launcher: a rank that the kernel ends at its limit on processor time is told as that, and not started again"], says=r"reached the limit")

@@ -73,5 +73,5 @@ fault("a copy of a head's matrix is planned beside the one that is it",
       tests=["plan: a vocabulary that products of a GPU are slow with counts as the next they are quick with, and its copy"], says=r"cast\.activations")
 
 fault("who stops a rank that looks for the others is not named",
-      "apps/hftrain-worker/run_rank.cpp", "  if (stranger.pid == 0) return comm::StopWish", "  if (stranger.pid != 0) return comm::StopWish",
+      "apps/hftrain-worker/run_rank.cpp", "  if (stranger.signal == 0) return comm::StopWish", "  if (stranger.signal != 0) return comm::StopWish",
       tests=["runs: endings: stop while ranks wait for one that is frozen"], says=r"from process")

@@ -168,7 +168,7 @@ std::vector<Flag> launch_flags() {
       {.name = "signals_to_handle",
        .slot = at<&Arguments::launch, &LaunchArguments::signals_to_handle>,
        .help = "Signals by which the launcher stops the job after saving.",
-       .note = "SIGUSR1 and SIGUSR2 always do. What is not named keeps its usual effect."},
+       .note = "SIGUSR1, SIGUSR2 and SIGXCPU always do. What is not named keeps its usual effect."},
       {.name = "virtual_local_rank",
        .slot = unread(Type::kBool, "false"),
        .help = "Show every rank only its own GPU as device 0.",

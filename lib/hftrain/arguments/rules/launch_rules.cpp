@@ -38,7 +38,8 @@ bool valid_ranks(const std::string& text) {
 }
 
 bool valid_signals(const std::string& text) {
-  const std::vector<std::string> known = {"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"};
+  const std::vector<std::string> known = {"SIGTERM", "SIGINT",  "SIGHUP", "SIGQUIT",
+                                          "SIGUSR1", "SIGUSR2", "SIGXCPU"};
   const std::vector<std::string> names = split(text, ',');
   return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
     return std::find(known.begin(), known.end(), trim(name)) != known.end();
@@ -97,7 +98,7 @@ const Rule kLaunchRules[] = {
      [](Outcome o) { return !valid_signals(o.arguments.launch.signals_to_handle); },
      "signals_to_handle '{signals_to_handle}' names a signal that cannot stop a run",
      "",
-     "SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, joined by commas"},
+     "SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, joined by commas"},
     {"H13",
      Severity::kError,
      {"max_time"},
