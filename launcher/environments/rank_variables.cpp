@@ -12,6 +12,14 @@
 namespace hftrain::launcher {
 namespace {
 
+constexpr const char* kByHand = "the environment";
+
+std::string listed(const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : variables) texts.push_back(name + '=' + value);
+  return join(texts, ", ");
+}
+
 // The variables of one launcher. The first name of each that is set counts.
 struct Family {
   const char* by;
@@ -20,7 +28,7 @@ struct Family {
 
 const std::vector<Family>& families() {
   static const std::vector<Family> all = {
-      {"the environment", {"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}, {"LOCAL_WORLD_SIZE", "LOCAL_SIZE"}},
+      {kByHand, {"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}, {"LOCAL_WORLD_SIZE", "LOCAL_SIZE"}},
       {"mpirun", {"PMI_RANK"}, {"PMI_SIZE"}, {"MPI_LOCALRANKID"}, {"MPI_LOCALNRANKS"}},
       {"mpirun",
        {"OMPI_COMM_WORLD_RANK"},
@@ -53,6 +61,7 @@ class Reader {
     for (const Family& family : families()) {
       if (!process) process = complete(family);
     }
+    if (process && process->by == kByHand) refuse_what_others_deny(*process);
     if (!process) process = slurm_step();
     // A launcher that has started one process says nothing of a rank that its caller set by hand.
     if (!process || (process->size == 1 && !process->always_a_rank)) {
@@ -105,6 +114,25 @@ class Reader {
     return plain ? plain_process(seen) : mpi_process(family, seen);
   }
 
+  // A rank that is alone by what a shell or an image has kept, under a launcher of several: each would train alone and write
+  // into one folder. Launchers inside of another one (torchrun, deepspeed in a step of srun) leave their names.
+  void refuse_what_others_deny(const StartedProcess& plain) const {
+    if (plain.size != 1 || first({"TORCHELASTIC_RUN_ID", "GROUP_RANK", "CROSS_RANK"})) return;
+    Reader others(environment_, local_rank_);
+    std::optional<StartedProcess> started;
+    for (const Family& family : families()) {
+      if (!started && &family != &families().front()) started = others.complete(family);
+    }
+    if (!started) started = others.slurm_step();
+    if (!started || started->size == 1) return;
+    throw Error(ExitCode::kUsage, "RANK and WORLD_SIZE deny what " + started->by + " says")
+        .where("environment " + listed(plain.variables) + "; " + listed(started->variables))
+        .why("by the first ones this process is the only rank, by those of " + started->by + " one of " +
+             std::to_string(started->size) + ": each of them would train alone")
+        .hint("unset RANK, WORLD_SIZE, LOCAL_RANK and " + plain.variables[3].first +
+              ", or --standalone for runs of one process each");
+  }
+
   // What is set of one process among several, where its rank is not. Older scripts say -1 for none.
   bool names_others() const {
     const auto size = first({"WORLD_SIZE"}), local_rank = first({"LOCAL_RANK"});
@@ -125,7 +153,7 @@ class Reader {
     const auto host = first({"MASTER_ADDR"}), port = first({"MASTER_PORT"});
     if (!rank || !size || (!first(family.local_rank) && !local_size && !host && !port)) return std::nullopt;
     StartedProcess process;
-    process.by = "the environment";
+    process.by = kByHand;
     process.size = number(*size, 1, INT32_MAX);
     if (process.size == 1) return std::nullopt;
     process.rank = number(*rank, 0, process.size - 1);
@@ -153,11 +181,8 @@ class Reader {
   }
 
   void leftover(const std::vector<Variable>& seen, const std::vector<std::string>& missing) {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : seen) names.push_back(name + "=" + value);
-    leftovers_.push_back(std::string(kWarningNotice) + join(names, ", ") +
-                         " of the environment is not used: " + join(missing, ", ") +
-                         (missing.size() == 1 ? " is" : " are") +
+    leftovers_.push_back(std::string(kWarningNotice) + listed(seen) + " of the environment is not used: " +
+                         join(missing, ", ") + (missing.size() == 1 ? " is" : " are") +
                          " missing, so no launcher has started this process as a rank: it "
                          "trains on this machine alone");
   }
@@ -183,7 +208,7 @@ class Reader {
 
   StartedProcess plain_process(const std::vector<Variable>& seen) const {
     StartedProcess process = numbers(seen);
-    process.by = environment_.get("TORCHELASTIC_RUN_ID") ? "torchrun" : "the environment";
+    process.by = environment_.get("TORCHELASTIC_RUN_ID") ? "torchrun" : kByHand;
     process.always_a_rank = true;
     process.host = seen[4].second;
     process.port = number(seen[5], 1, 65535);

@@ -390,6 +390,28 @@ TEST_CASE("the order of the variables is that of the contract") {
   CHECK(membership(with(kStep, {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}})).started_by == "srun");
 }
 
+TEST_CASE("a rank that is alone by left-over variables is refused under a launcher of several") {
+  const Variables stale = {{"RANK", "0"},        {"WORLD_SIZE", "1"},
+                           {"LOCAL_RANK", "0"},  {"LOCAL_WORLD_SIZE", "1"},
+                           {"MASTER_ADDR", "a"}, {"MASTER_PORT", "1"}};
+  const std::string text = refusal(with(open_mpi(1, 2, 1, 2), stale));
+  CHECK(contains(text, "RANK and WORLD_SIZE deny what mpirun says"));
+  CHECK(contains(text, "where: environment RANK=0, WORLD_SIZE=1, "));
+  CHECK(contains(text, "OMPI_COMM_WORLD_RANK=1, OMPI_COMM_WORLD_SIZE=2"));
+  CHECK(contains(text, "unset RANK, WORLD_SIZE, LOCAL_RANK and LOCAL_WORLD_SIZE, or --standalone"));
+  CHECK(contains(refusal(with(kStep, stale)), "RANK and WORLD_SIZE deny what srun says"));
+  LaunchArguments standalone;
+  standalone.standalone = true;
+  CHECK(membership(with(kStep, stale), standalone).agents == 1);
+  // One process of mpirun, an allocation without a step, a launcher inside of a step: nothing to deny.
+  for (const Variables& outer :
+       {open_mpi(0, 1, 0, 1), kAllocation,
+        with(kStep, {{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}}),
+        with(kStep, {{"TORCHELASTIC_RUN_ID", "none"}}), with(kStep, {{"CROSS_RANK", "0"}})}) {
+    CHECK(is(membership(with(outer, stale)).assigned, 0, 0, 1, 1));
+  }
+}
+
 TEST_CASE("other MPIs need an address") {
   const Variables mvapich = {{"MV2_COMM_WORLD_RANK", "1"},
                              {"MV2_COMM_WORLD_SIZE", "2"},

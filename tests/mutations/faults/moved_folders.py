@@ -24,7 +24,7 @@ fault("the last model makes a folder anew that was removed",
       says=r"FAILED")
 
 fault("half a launcher's variables are passed over in a notice",
-      "launcher/environments/rank_variables.cpp", "std::string(kWarningNotice) + join(names", "join(names",
+      "launcher/environments/rank_variables.cpp", "std::string(kWarningNotice) + listed(seen)", "listed(seen)",
       tests=["launcher: half a set of variables that names no job is named and not used"],
       says=r"warning: ")
 

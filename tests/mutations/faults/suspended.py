@@ -35,3 +35,11 @@ fault("what the kernel says again costs a run its save",
 fault("a rank at its limit on processor time was killed by somebody",
       "launcher/supervision/failure_report.cpp", "if (worker.status && worker.status->signal == SIGXCPU) {", "if (worker.status && worker.status->signal == SIGXFSZ) {",
       tests=["launcher: a rank that the kernel ends at its limit on processor time is told as that, and not started again"], says=r"reached the limit")
+
+fault("each process of an mpirun trains alone by a rank that a shell has kept",
+      "launcher/environments/rank_variables.cpp", "if (plain.size != 1 || first(", "if (plain.size == 1 || first(",
+      tests=["launcher: a rank that is alone by left-over variables is refused under a launcher of several"], says=r"deny what")
+
+fault("a torchrun inside of a step of srun is refused",
+      "launcher/environments/rank_variables.cpp", 'first({"TORCHELASTIC_RUN_ID", "GROUP_RANK", "CROSS_RANK"})', 'first({"GROUP_RANK", "CROSS_RANK"})',
+      tests=["launcher: a rank that is alone by left-over variables is refused under a launcher of several"], says=r"deny what|unexpected exception")
