@@ -171,14 +171,16 @@ class PlaceFinder {
           .where(origin("node_rank") + "; " + seen(started))
           .why("node_rank is " + std::to_string(launch_.node_rank) + ", and this is process " +
                std::to_string(started.rank) + " of one per machine")
-          .hint("leave node_rank out under " + started.by);
+          .hint("leave node_rank out under " + started.by + ", or --standalone to ignore the environment");
     const std::optional<int> asked = asked_ranks();
     if (started.local_size > 1 && asked && *asked != started.local_size)
       throw Error(ExitCode::kUsage, "nproc_per_node and " + started.by + " say two different things")
           .where(origin("nproc_per_node") + "; " + seen(started))
           .why("nproc_per_node is " + std::to_string(*asked) + ", and " + started.by + " has started " +
                std::to_string(started.local_size) + " processes on this machine")
-          .hint("one process per machine with nproc_per_node, or one process per rank without it");
+          .hint(
+              "one process per machine with nproc_per_node, or one process per rank without it; --standalone "
+              "ignores the environment");
   }
 
   // A number in nproc_per_node; nothing for the words, which leave it to the machine.
@@ -220,7 +222,9 @@ class PlaceFinder {
       throw Error(ExitCode::kUsage, "the processes of this mpirun do not know where the first one is")
           .where(seen(started))
           .why("it is not Open MPI's, whose processes can tell each other")
-          .hint("--master_addr HOST --master_port PORT, or MASTER_ADDR and MASTER_PORT in the environment");
+          .hint(
+              "--master_addr HOST --master_port PORT, or MASTER_ADDR and MASTER_PORT in the environment; "
+              "--standalone ignores variables that another mpirun has left");
   }
 
   const arguments::LaunchArguments& launch_;

@@ -95,7 +95,9 @@ Error no_meeting(const std::string& why) {
   return Error(ExitCode::kEnvironment, "the processes that mpirun started cannot meet")
       .where("PMIx")
       .why(why)
-      .hint("--master_addr HOST --master_port PORT lets them meet without PMIx");
+      .hint(
+          "--master_addr HOST --master_port PORT lets them meet without PMIx; --standalone ignores variables "
+          "that another mpirun has left");
 }
 
 }  // namespace

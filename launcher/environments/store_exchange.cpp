@@ -142,7 +142,9 @@ class StoreClient {
     return Error(ExitCode::kEnvironment, "the ranks that torchrun started cannot meet")
         .where("the store of torchrun's agent at " + name_ + " (MASTER_ADDR, MASTER_PORT)")
         .why(why)
-        .hint("see what torchrun says; `hftrain --nnodes … --nproc_per_node …` needs no torchrun");
+        .hint(
+            "see what torchrun says; `hftrain --nnodes … --nproc_per_node …` needs no torchrun; --standalone "
+            "ignores variables that another torchrun has left");
   }
 
   std::string name_;

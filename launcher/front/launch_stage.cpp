@@ -1,7 +1,6 @@
 #include "launcher/front/launch_stage.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -19,6 +18,7 @@
 #include "launcher/front/attempts.h"
 #include "launcher/front/batch_search.h"
 #include "launcher/front/cpu_binding_stage.h"
+#include "launcher/front/end_of_time.h"
 #include "launcher/front/event_log.h"
 #include "launcher/front/hub_pusher.h"
 #include "launcher/front/job_console.h"
@@ -35,17 +35,8 @@ namespace {
 
 constexpr double kSecondsOfAWait = 0.5, kQuietSecondsOfPushing = 3;
 
-// Slurm's Unix seconds at which it ends the job; nothing when they are not there, or over: of an old job.
-std::optional<double> end_of_time(const Environment& environment) {
-  const std::optional<std::string> text = environment.get("SLURM_JOB_END_TIME");
-  if (!text) return std::nullopt;
-  const double end = std::strtod(text->c_str(), nullptr);
-  return end > unix_seconds() ? std::optional(end) : std::nullopt;
-}
-
 // The earlier of Slurm's end and that of --max_time; `seconds` have passed since the start.
-std::optional<double> end_of_run(const Inputs& inputs, double seconds) {
-  std::optional<double> end = end_of_time(inputs.environment);
+std::optional<double> end_of_run(const Inputs& inputs, std::optional<double> end, double seconds) {
   if (const std::optional<std::string>& time = inputs.parsed.arguments.launch.max_time) {
     const double own_end = unix_seconds() - seconds + arguments::seconds_of(*time).value();
     end = std::min(end.value_or(own_end), own_end);
@@ -239,9 +230,11 @@ ExitCode run_workers(const CommandContext& context, const Inputs& inputs, plan::
   stopwatch.end();
   launcher::StopSignals stops(inputs.parsed.arguments.launch.signals_to_handle);  // also between attempts
   PatientStream terminal(context.err);
-  const std::optional<double> end = end_of_run(inputs, stopwatch.total());
+  const EndOfTime slurm = end_of_time(inputs.environment, unix_seconds());
+  if (!slurm.warning.empty()) console.line(slurm.warning);
+  const std::optional<double> end = end_of_run(inputs, slurm.at, stopwatch.total());
   if (end) {
-    const bool of_slurm = end == end_of_time(inputs.environment);
+    const bool of_slurm = end == slurm.at;
     console.line((of_slurm ? "SLURM_JOB_END_TIME: " : "--max_time: ") +
                  format_duration(std::max(0.0, *end - unix_seconds())) + " are left; the run stops" +
                  (plan.do_train ? " and saves" : "") + " before they are over");

@@ -43,3 +43,8 @@ fault("each process of an mpirun trains alone by a rank that a shell has kept",
 fault("a torchrun inside of a step of srun is refused",
       "launcher/environments/rank_variables.cpp", 'first({"TORCHELASTIC_RUN_ID", "GROUP_RANK", "CROSS_RANK"})', 'first({"GROUP_RANK", "CROSS_RANK"})',
       tests=["launcher: a rank that is alone by left-over variables is refused under a launcher of several"], says=r"deny what|unexpected exception")
+
+fault("an end of time that is no number is passed over without a word",
+      "launcher/front/end_of_time.cpp", "if (!end || static_cast<double>(*end) > now + kLongestJob)", "if (end && static_cast<double>(*end) > now + kLongestJob)",
+      also=[("launcher/front/end_of_time.cpp", "if (static_cast<double>(*end) <= now) return {};", "if (!end || static_cast<double>(*end) <= now) return {};")],
+      tests=["front: the end of a job's time is Slurm's, and a text that is none is told and not used"], says=r"warning")
