@@ -58,6 +58,7 @@ class Gatherer {
       introduce_self();
       if (spec_.failure) throw *spec_.failure;
       if (const auto error = differing_arguments(agents_)) throw *error;
+      if (const auto error = differing_weights(agents_)) throw *error;
     } catch (const Error& error) {
       // Whatever the others have to say meanwhile, this is where the user looks first.
       const Error& why = spec_.failure ? *spec_.failure : error;

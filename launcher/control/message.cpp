@@ -68,8 +68,9 @@ bool is_among(const std::array<std::string_view, kSize>& names, std::string_view
 }  // namespace
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Hello, job_id, agent, agents, host, version, build)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WeightsSeen, folder, files)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Introduction, address, interface, answer_port, answer, time, arguments,
-                                   facts)
+                                   facts, model, adapter)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Welcome, host)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Refusal, exit_code, text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LookForFolder, path, mark)

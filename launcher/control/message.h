@@ -50,6 +50,11 @@ struct Hello {
   std::string version;
   std::string build;  // equal for equal programs
 };
+// The folder that weights are opened from, and what tells its files from others of their names (storage/weights_mark.h).
+struct WeightsSeen {
+  std::string folder;
+  std::map<std::string, std::string> files;
+};
 struct Introduction {
   std::string address;                           // this agent's end of the connection, without the port
   std::string interface;                         // the network interface that has it
@@ -58,6 +63,7 @@ struct Introduction {
   double time = 0;                               // Unix seconds when it was sent
   std::map<std::string, std::string> arguments;  // key to value, without those that rightly differ
   plan::AgentFacts facts;
+  WeightsSeen model, adapter;  // without files: there is none to be opened
 };
 struct Welcome {
   std::string host;

@@ -49,6 +49,43 @@ std::string gpus_of(const plan::Topology& topology) {
          devices.front().device.name + ")";
 }
 
+// What is said of the first file in which `there` is not what `here` is; empty: it is the same.
+std::string first_difference(const WeightsSeen& here, const WeightsSeen& there, const std::string& leader) {
+  std::set<std::string> names;
+  for (const auto& [name, mark] : here.files) names.insert(name);
+  for (const auto& [name, mark] : there.files) names.insert(name);
+  for (const std::string& name : names) {
+    const auto own = here.files.find(name), other = there.files.find(name);
+    if (other == there.files.end()) return name + " is on " + leader + " and not there";
+    if (own == here.files.end()) return name + " is there and not on " + leader;
+    if (own->second != other->second) return name + " is another one there than on " + leader;
+  }
+  return "";
+}
+
+std::optional<Error> differing_folder(const std::vector<Introduction>& agents,
+                                      WeightsSeen Introduction::*which, const std::string& what) {
+  const Introduction& leader = agents.front();
+  std::vector<std::string> nodes;
+  std::string folder, why;
+  for (const Introduction& agent : agents) {
+    if (agent.model.folder.empty()) continue;  // it has no model, and says why
+    const WeightsSeen &here = leader.*which, &there = agent.*which;
+    const std::string difference = first_difference(here, there, name_of(leader.facts));
+    if (difference.empty()) continue;
+    if (nodes.empty()) {
+      folder = there.folder.empty() ? here.folder : there.folder;
+      why = difference;
+    }
+    nodes.push_back(name_of(agent.facts));
+  }
+  if (nodes.empty()) return std::nullopt;
+  Error error(ExitCode::kData, what + " are not the same on all nodes");
+  error.where(folder + " on " + join(nodes, ", ")).why(why);
+  return error.hint("copy that folder of " + name_of(leader.facts) +
+                    " to every node, or name one on a file system that all nodes share");
+}
+
 // "10.0.0.1 on eth0"
 std::string place_of(const Introduction& agent) {
   return agent.address + (agent.interface.empty() ? "" : " on " + agent.interface);
@@ -104,6 +141,11 @@ std::optional<Error> differing_arguments(const std::vector<Introduction>& agents
   }
   if (found.empty()) return std::nullopt;
   return Error(ExitCode::kUsage, std::move(found));
+}
+
+std::optional<Error> differing_weights(const std::vector<Introduction>& agents) {
+  if (auto error = differing_folder(agents, &Introduction::model, "the weights of the model")) return error;
+  return differing_folder(agents, &Introduction::adapter, "the weights of the adapter");
 }
 
 std::vector<Peer> peers_of(const std::vector<Introduction>& agents) {

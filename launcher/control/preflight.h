@@ -20,6 +20,10 @@ std::map<std::string, std::string> comparable_arguments(const Json& arguments);
 // when all are alike. `agents` are by number.
 std::optional<Error> differing_arguments(const std::vector<Introduction>& agents);
 
+// The model's weights, or the adapter's, where they are not on all agents what they are on agent 0, with the agents and the first file
+// that differs (kData): each rank reads them itself, so the parts of a sharded model would be of several. Nothing when all are alike.
+std::optional<Error> differing_weights(const std::vector<Introduction>& agents);
+
 // One peer of each machine: its first agent that answers.
 std::vector<Peer> peers_of(const std::vector<Introduction>& agents);
 

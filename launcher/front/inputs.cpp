@@ -198,6 +198,12 @@ void add_model(Inputs& inputs) {
   inputs.files = plan::files_of_run(inputs.parsed, inputs.environment);
 }
 
+void look_at_weights(Inputs& inputs) {
+  const std::string &model = inputs.model.source_folder, &adapter = inputs.model.adapter_folder;
+  if (!model.empty()) inputs.model_seen = {model, storage::weight_files(model)};
+  if (!adapter.empty()) inputs.adapter_seen = {adapter, storage::adapter_files(adapter)};
+}
+
 plan::RunPlan resolve_plan(const Inputs& inputs, const plan::DataFacts& data, const std::string& resume_from,
                            std::optional<int64_t> batch) {
   plan::RunPlan plan = plan::resolve(resolve_input(inputs, data, resume_from, batch));

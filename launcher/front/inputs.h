@@ -11,6 +11,7 @@
 #include "hftrain/plan/model_facts.h"
 #include "hftrain/plan/resolve.h"
 #include "hftrain/plan/topology.h"
+#include "launcher/control/message.h"
 #include "launcher/front/command_context.h"
 #include "launcher/front/stopwatch.h"
 
@@ -30,6 +31,8 @@ struct Inputs {
       agents;  // of a job of several front programs, by number; empty: this one alone
   std::optional<plan::PluginPlan> plugin;           // of --plugin
   std::optional<plan::MachineSpec> other_machines;  // of --machines: topology and agents are theirs
+  // Of a job of several front programs: the files that weights are opened from, which all must have alike.
+  launcher::WeightsSeen model_seen, adapter_seen;
 };
 
 // Machine, model, tokenizer and data files of parsed arguments.
@@ -37,6 +40,8 @@ Inputs gather_inputs(arguments::ParseOutcome parsed, const Environment& environm
 // The machine alone, which cannot fail unless --machines describes it, and the rest.
 Inputs gather_machine(arguments::ParseOutcome parsed, const Environment& environment);
 void add_model(Inputs& inputs);
+// What the others of a job compare with their own, behind add_model.
+void look_at_weights(Inputs& inputs);
 // plan::open_plugin for what this program was built with; the families that it describes are known from then on.
 plan::PluginPlan open_plugin(const std::string& path);
 

@@ -60,6 +60,8 @@ launcher::MeetingSpec meeting_spec(const CommandContext& context, const Inputs& 
   spec.secret = secret_of(inputs);
   spec.introduction.arguments = launcher::comparable_arguments(arguments::arguments_json(inputs.parsed));
   spec.introduction.facts = facts_of(context, inputs, membership);
+  spec.introduction.model = inputs.model_seen;
+  spec.introduction.adapter = inputs.adapter_seen;
   spec.collective_timeout_seconds = static_cast<double>(inputs.parsed.arguments.parallel.ddp_timeout);
   return spec;
 }

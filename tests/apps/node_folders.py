@@ -223,6 +223,37 @@ def scenario_a_model_that_a_further_node_cannot_write_is_found_by_the_rehearsal(
         check("and leaves nothing", ".model.tmp" not in os.listdir(output), str(os.listdir(output)))
 
 
+def from_model(scenario, name, folder, *more, instead=None):
+    """Both machines train the model of `folder`, of which the second may have another one."""
+    output, port = os.path.join(scenario.folder, name), free_port()
+    fronts = []
+    for index in range(2):
+        argv = scenario.flags(output, *scenario.nodes(port, index), "--max_steps", "2", *more)
+        argv = [argv[0], "--model_name_or_path", folder, *argv[5:]]
+        if instead and index == 1:
+            argv = ["sh", "-c", f"mount --bind {instead} {folder} && exec \"$@\"", "sh", *argv]
+        fronts.append(scenario.front(index, argv, f"{name}-{index}"))
+    return [front.wait() for front in fronts], "".join(front.text() for front in fronts), output
+
+
+def scenario_all_nodes_begin_with_the_same_weights(scenario):
+    scenario.reference()
+    model, copy, other = (os.path.join(scenario.folder, name) for name in ("reference", "copy", "other"))
+    for folder in (copy, other):
+        shutil.copytree(model, folder)
+    with open(os.path.join(other, "model.safetensors"), "r+b") as file:
+        file.seek(-100, os.SEEK_END)
+        file.write(bytes(100))
+    for name, more in (("sharded", ["--fsdp", "full_shard auto_wrap"]), ("zero", ["--zero_stage", "2"]), ("whole", ["--ddp_backend", "gloo"])):
+        codes, text, output = from_model(scenario, name, model, *more, instead=other)
+        check(f"{name}: other weights under one path end it with 4", set(codes) == {4}, f"{codes}\n{text}")
+        check("and the folder, the node and the file are named", f"where: {model} on node 1" in text and
+              "the weights of the model are not the same on all nodes" in text and "model.safetensors is another one there" in text, text)
+        check("before there is anything of that run", not os.path.exists(output))
+    codes, text, _ = from_model(scenario, "copied", model, instead=copy)
+    check("copies of one model train together", codes == [0, 0], f"{codes}\n{text}")
+
+
 def scenario_an_evaluation_alone_needs_no_shared_folder(scenario):
     scenario.reference()
     model, output, port = os.path.join(scenario.folder, "reference"), os.path.join(scenario.folder, "judged"), free_port()

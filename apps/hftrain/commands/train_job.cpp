@@ -59,6 +59,7 @@ ExitCode lead(const CommandContext& context, Inputs& inputs, const launcher::Mem
   const launcher::LauncherTie tie(membership, context.environment);
   try {
     add_model(inputs);
+    if (membership.agents > 1) look_at_weights(inputs);
   } catch (...) {
     if (membership.agents == 1) throw;
     return abort_job(context, inputs, membership, error_of(std::current_exception()));
@@ -91,6 +92,7 @@ ExitCode join_job(const CommandContext& context, const arguments::ParseOutcome& 
   try {
     inputs = gather_machine(parsed, context.environment);
     add_model(inputs);
+    look_at_weights(inputs);
   } catch (...) {
     failure = error_of(std::current_exception());
   }

@@ -43,6 +43,7 @@ class SafetensorsFile {
 
   const std::string& path() const noexcept { return file_.path(); }
   uint64_t file_bytes() const noexcept { return file_.bytes().size(); }
+  std::string_view bytes() const noexcept { return file_.bytes(); }
   // In file order.
   const std::vector<StoredTensor>& tensors() const noexcept { return tensors_; }
   // nullptr when the file has no such tensor.

@@ -1,6 +1,7 @@
 // What tells weights from others of the same shape, without reading them all.
 #pragma once
 
+#include <map>
 #include <string>
 
 namespace hftrain::storage {
@@ -10,5 +11,12 @@ namespace hftrain::storage {
 std::string weights_mark(const std::string& folder);
 // The same of the adapter that a folder holds.
 std::string adapter_mark(const std::string& folder);
+
+// By its name in the folder, what tells each file that ModelWeights opens there from another of its name: a hash over its size, its
+// first bytes, some bytes from the middle of every tensor, and blocks from all over it; of a file of some MiB over all of it. Reads at
+// most 4 MiB of a file and a page for each tensor. Empty where there is nothing to open.
+std::map<std::string, std::string> weight_files(const std::string& folder);
+// The same of the adapter that a folder holds.
+std::map<std::string, std::string> adapter_files(const std::string& folder);
 
 }  // namespace hftrain::storage

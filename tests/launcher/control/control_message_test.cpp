@@ -130,6 +130,7 @@ TEST_CASE("an introduction carries machine, GPUs, cores and the given rank") {
   Introduction introduction;
   introduction.address = "10.0.0.2";
   introduction.arguments["seed"] = "42";
+  introduction.model = {"/model", {{"model.safetensors", "its mark"}}};
   plan::AgentFacts& facts = introduction.facts;
   facts.agent = 3;
   facts.cores = {4, 5};
@@ -146,6 +147,8 @@ TEST_CASE("an introduction carries machine, GPUs, cores and the given rank") {
   line.pop_back();
   const auto back = decode_message(line);
   REQUIRE(back);
+  CHECK(std::get<Introduction>(*back).model.folder == "/model");
+  CHECK(std::get<Introduction>(*back).model.files.at("model.safetensors") == "its mark");
   const plan::AgentFacts& read = std::get<Introduction>(*back).facts;
   CHECK(read.assigned == facts.assigned);
   CHECK(read.cores == facts.cores);

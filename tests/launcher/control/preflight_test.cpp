@@ -54,6 +54,35 @@ TEST_CASE("what rightly differs between nodes is not compared") {
         std::map<std::string, std::string>{{"seed", "1"}, {"output_dir", "\"out\""}});
 }
 
+TEST_CASE("weights that are not the same on all nodes are named with the nodes and the first file") {
+  const auto with = [](int number, std::map<std::string, std::string> model,
+                       std::map<std::string, std::string> adapter = {}) {
+    Introduction introduction = agent(number);
+    introduction.model = {"/m" + std::to_string(number), std::move(model)};
+    introduction.adapter = {adapter.empty() ? "" : "/a", std::move(adapter)};
+    return introduction;
+  };
+  CHECK_FALSE(differing_weights({agent(0), agent(1)}));
+  CHECK_FALSE(differing_weights({with(0, {{"a", "1"}}), with(1, {{"a", "1"}})}));
+  CHECK_FALSE(
+      differing_weights({with(0, {{"a", "1"}}), agent(1)}));  // it could not open any, and says so itself
+  const auto error =
+      differing_weights({with(0, {{"a", "1"}, {"b", "1"}, {"c", "1"}}),
+                         with(1, {{"a", "1"}, {"b", "2"}, {"c", "2"}}), with(2, {{"a", "1"}})});
+  REQUIRE(error);
+  CHECK(error->code() == ExitCode::kData);
+  CHECK(error->diagnostics()[0].what == "the weights of the model are not the same on all nodes");
+  CHECK(error->diagnostics()[0].where == "/m1 on node 1 (host-1), node 2 (host-2)");
+  CHECK(error->diagnostics()[0].why == "b is another one there than on node 0 (host-0)");
+  const auto missing = differing_weights({with(0, {{"b", "1"}}), with(1, {})});
+  REQUIRE(missing);
+  CHECK(missing->diagnostics()[0].why == "b is on node 0 (host-0) and not there");
+  const auto adapter = differing_weights({with(0, {}), with(1, {}, {{"d", "1"}})});
+  REQUIRE(adapter);
+  CHECK(adapter->diagnostics()[0].what == "the weights of the adapter are not the same on all nodes");
+  CHECK(adapter->diagnostics()[0].why == "d is there and not on node 0 (host-0)");
+}
+
 TEST_CASE("one agent of each machine is a peer: the first that answers") {
   Introduction first = agent(0), second = agent(1), third = agent(2), fourth = agent(3);
   second.facts.machine = first.facts.machine;

@@ -1,0 +1,23 @@
+# What several machines have under one path, and limits of the system that are met.
+NODES = "launcher: weights that are not the same on all nodes are named with the nodes and the first file"
+FILES = "storage: The files of weights are told from others of their names, wherever in them the bytes differ"
+MACHINES = "runs: machines: all nodes begin with the same weights"
+
+fault("nodes train with weights that are not the same", "launcher/control/gathering.cpp",
+      "if (const auto error = differing_weights(agents_)) throw *error;", "", tests=[MACHINES], says=r"other weights under one path", seconds=300)
+
+fault("a node does not say which weights it has", "launcher/front/meeting_stage.cpp",
+      "spec.introduction.model = inputs.model_seen;", "", tests=[MACHINES], says=r"other weights under one path", seconds=300)
+
+fault("an adapter that is not the same on all nodes is not looked at", "launcher/control/preflight.cpp",
+      'return differing_folder(agents, &Introduction::adapter, "the weights of the adapter");', "return std::nullopt;", tests=[NODES], says=r"adapter")
+
+fault("files that a node lacks are like those of node 0", "launcher/control/preflight.cpp",
+      'if (other == there.files.end()) return name + " is on " + leader + " and not there";', "if (other == there.files.end()) continue;",
+      tests=[NODES], says=r"missing")
+
+fault("the end of a large file of weights is not looked at", "lib/hftrain/storage/weights_mark.cpp",
+      "hasher.update(bytes.substr(bytes.size() - kBlock));", "", tests=[FILES], says=r"large.size\(\) - 1")
+
+fault("a tensor between the blocks of a large file is not looked at", "lib/hftrain/storage/weights_mark.cpp",
+      "for (const StoredTensor& tensor : file.tensors()) hasher.update(middle_of(tensor.bytes));", "", tests=[FILES], says=r"kSecondTensor")
