@@ -96,7 +96,14 @@ void TextWorker::throw_lost() {
   const std::string last_words = printable(trim(errors_), Lines::kMany);
   constexpr int kOfTheLoader = 127;
   if (status.code == kOfTheLoader && !heard_) {
-    const Diagnostic told = launcher::explain_not_loaded(split(last_words, '\n'), {});
+    const std::vector<std::string> lines = split(last_words, '\n');
+    const std::optional<uint64_t> limit = launcher::address_space_limit();
+    if (launcher::found_no_room(lines, limit.has_value()))
+      throw Error(ExitCode::kHostMemory, "hftrain-worker got no memory while it was loaded")
+          .where("hftrain-worker")
+          .why(launcher::why_no_memory(limit))
+          .hint("see what else uses it, or raise the limit");
+    const Diagnostic told = launcher::explain_not_loaded(lines, {});
     throw Error(ExitCode::kEnvironment, told.what).where("hftrain-worker").why(told.why).hint(told.hint);
   }
   const std::string how = status.signal != 0 ? "it was ended by signal " + std::to_string(status.signal) +

@@ -181,7 +181,7 @@ Diagnostic explain(const JobRecord& job, const Verdict& verdict, const ReportFac
       break;
     case Failure::kNoMemory:
       report.what = rank_name(worker) + " got no memory while it was loaded";
-      report.why = "the system gave no more memory (its own, a control group's, or ulimit -v)";
+      report.why = why_no_memory(worker.node.empty() ? job.address_limit_bytes : std::nullopt);
       report.hint = "see what else uses it, use fewer ranks on this machine, or raise the limit";
       break;
     case Failure::kNotLoaded:
@@ -252,6 +252,11 @@ std::vector<std::string> stack_of(const JobRecord& job, const Verdict& verdict) 
 }
 
 }  // namespace
+
+std::string why_no_memory(std::optional<uint64_t> limit) {
+  if (limit) return "its address space is limited to " + format_bytes(*limit) + " (ulimit -v)";
+  return "the system gave no more memory (its own, a control group's, or ulimit -v)";
+}
 
 // What the system's loader said: "PROGRAM: error while loading shared libraries: libtorch.so: cannot open …".
 Diagnostic explain_not_loaded(const std::vector<std::string>& lines, Diagnostic report) {

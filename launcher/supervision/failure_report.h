@@ -32,6 +32,9 @@ struct ReportFacts {
   std::optional<uint64_t> memory_limit_bytes;  // of the control group
 };
 
+// Of a worker that the system gave no memory to be loaded into; `limit`: of its address space, if it is known to have one.
+std::string why_no_memory(std::optional<uint64_t> limit);
+
 // Of a worker that ended with 127 before it said anything; `lines`: its last ones. The other parts are as in `report`.
 Diagnostic explain_not_loaded(const std::vector<std::string>& lines, Diagnostic report);
 

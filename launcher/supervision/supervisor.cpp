@@ -258,6 +258,7 @@ JobResult Supervisor::result() {
     if (worker.node.empty() && !worker.ended_orderly()) worker.last_lines = router_->last_lines(worker.rank);
   }
   job_.killed_for_memory = memory_kills() > memory_kills_at_start_;
+  job_.address_limit_bytes = address_space_limit();
   const Verdict verdict = judge(job_);
   JobResult result{verdict.code,     verdict.reason, job_.stop_signal != 0,
                    job_.stop_forced, job_.workers,   std::nullopt};

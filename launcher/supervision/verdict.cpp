@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -41,6 +42,11 @@ bool was_not_loaded(const WorkerRecord& worker, ExitStatus status) {
   return status.code == kNotLoadedCode && !worker.ready && worker.step < 0;
 }
 
+// Without a limit another thing forbids that a library is mapped (noexec). Those of other machines are not known.
+bool had_no_room(const WorkerRecord& worker, const JobRecord& job) {
+  return found_no_room(worker.last_lines, worker.node.empty() && job.address_limit_bytes);
+}
+
 // The standard library's last word of a program without memory, of one that has not said anything yet: while its libraries
 // are loaded nobody is there to report it.
 bool had_no_memory(const WorkerRecord& worker, ExitStatus status) {
@@ -66,7 +72,8 @@ Failure failure_of_worker(const WorkerRecord& worker, const JobRecord& job) {
     return status.signal == SIGKILL && for_memory ? Failure::kHostMemory : Failure::kSignal;
   }
   if (status.code == 0) return Failure::kUnfinished;
-  if (was_not_loaded(worker, status)) return Failure::kNotLoaded;
+  if (was_not_loaded(worker, status))
+    return had_no_room(worker, job) ? Failure::kNoMemory : Failure::kNotLoaded;
   return is_stop_code(status.code) ? Failure::kStopped : Failure::kExit;
 }
 
@@ -168,6 +175,20 @@ Verdict orderly_verdict(const JobRecord& job) {
 
 bool WorkerRecord::ended_orderly() const {
   return finished && !failed && status && status->signal == 0 && status->code == reported_code(*finished);
+}
+
+bool found_no_room(const std::vector<std::string>& lines, bool limited) {
+  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+    if (line.find("error while loading shared libraries") == std::string::npos) return false;
+    return line.ends_with("Cannot allocate memory") ||
+           (limited && line.ends_with("failed to map segment from shared object"));
+  });
+}
+
+std::optional<uint64_t> address_space_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return limit.rlim_cur;
 }
 
 Verdict judge(const JobRecord& job) {

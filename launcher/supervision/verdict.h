@@ -61,6 +61,8 @@ struct JobRecord {
   std::vector<WorkerSnapshot> snapshots{};
   bool waited_out = false;         // the ranks that complained had waited until their deadline
   bool killed_for_memory = false;  // the kernel's out-of-memory killer was at work while the job ran
+  std::optional<uint64_t>
+      address_limit_bytes{};  // of this agent's processes (ulimit -v); nothing: there is none
 };
 
 enum class Failure {
@@ -86,6 +88,12 @@ struct Verdict {
 };
 
 Verdict judge(const JobRecord& job);
+
+// Whether the system's loader said in `lines` that a library found no room in memory. `limited`: there is a limit on address space, which
+// then is why one could not be mapped.
+bool found_no_room(const std::vector<std::string>& lines, bool limited);
+// Of this process and those that it starts (ulimit -v); nothing: there is none.
+std::optional<uint64_t> address_space_limit();
 
 // "SIGKILL" for 9; "signal 64" where there is no name.
 std::string signal_name(int signal);

@@ -72,6 +72,8 @@ TEST_CASE("a full disk and a write error are disk errors whoever asks; the rest 
   CHECK(system_error(EDQUOT, "cannot write", "f", ExitCode::kData).code() == ExitCode::kDisk);
   CHECK(system_error(EIO, "cannot read", "f", ExitCode::kData).code() == ExitCode::kDisk);
   CHECK(system_error(ENOENT, "cannot read", "f", ExitCode::kData).code() == ExitCode::kData);
+  CHECK(system_error(ENOMEM, "cannot map", "f", ExitCode::kData).code() == ExitCode::kHostMemory);
+  CHECK(system_error(ENOMEM, "cannot map", "f").render().find("ulimit -v") != std::string::npos);
   // Whoever meets it may be a command that has another name for its folder, or none.
   for (const int full : {ENOSPC, EDQUOT, EFBIG})
     CHECK(system_error(full, "cannot write", "f").render().find("--") == std::string::npos);

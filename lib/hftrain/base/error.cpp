@@ -112,6 +112,8 @@ const char* what_to_do(int error_number) {
     case EMFILE:
     case ENFILE:
       return "allow more open files (ulimit -n)";
+    case ENOMEM:
+      return "see what else uses memory, or raise the limit on it (ulimit -v, a control group's)";
     default:
       return "see whether that path can be used from a shell, or name another one";
   }
@@ -122,7 +124,8 @@ const char* what_to_do(int error_number) {
 Error system_error(int error_number, std::string action, const std::string& path, ExitCode otherwise) {
   const bool disk =
       error_number == ENOSPC || error_number == EDQUOT || error_number == EIO || error_number == EFBIG;
-  Error error(disk ? ExitCode::kDisk : otherwise, std::move(action));
+  const ExitCode code = error_number == ENOMEM ? ExitCode::kHostMemory : disk ? ExitCode::kDisk : otherwise;
+  Error error(code, std::move(action));
   error.where(path).why(std::strerror(error_number));
   return error.hint(what_to_do(error_number));
 }

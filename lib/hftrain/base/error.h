@@ -50,8 +50,8 @@ class Error : public std::exception {
   std::vector<std::string> context_;
 };
 
-// An Error for the errno of a failed file operation: ENOSPC, EDQUOT, EIO and EFBIG become kDisk, the rest
-// `otherwise`. `action` is what was tried ("cannot write"), `path` the file.
+// An Error for the errno of a failed file operation: ENOSPC, EDQUOT, EIO and EFBIG become kDisk, ENOMEM
+// kHostMemory, the rest `otherwise`. `action` is what was tried ("cannot write"), `path` the file.
 Error system_error(int error_number, std::string action, const std::string& path,
                    ExitCode otherwise = ExitCode::kEnvironment);
 

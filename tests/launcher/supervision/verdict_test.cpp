@@ -122,6 +122,31 @@ TEST_CASE(
   CHECK(judge(job).code == ExitCode::kWorkerLost);
 }
 
+TEST_CASE(
+    "a worker whose libraries find no room below a limit on address space got no memory, and the limit is "
+    "named") {
+  WorkerRecord silent = ended(0, {0, 127}, 1);
+  silent.ready = false;
+  silent.step = -1;
+  const std::string line = "/opt/bin/hftrain-worker: error while loading shared libraries: libtorch_cpu.so: ";
+  const auto judged = [&](const std::string& why, std::optional<uint64_t> limit) {
+    silent.last_lines = {line + why};
+    JobRecord job{.workers = {silent}};
+    job.address_limit_bytes = limit;
+    return std::pair(judge(job).code, report_of(job));
+  };
+  const auto [code, text] = judged("failed to map segment from shared object", uint64_t{300} << 20);
+  CHECK(code == ExitCode::kHostMemory);
+  CHECK(text.starts_with("error: rank 0 got no memory while it was loaded\n"));
+  CHECK(text.find("why: its address space is limited to 300.0 MiB (ulimit -v)\n") != std::string::npos);
+  CHECK(judged("failed to map segment from shared object", {}).first == ExitCode::kEnvironment);
+  CHECK(judged("cannot open shared object file", uint64_t{300} << 20).first == ExitCode::kEnvironment);
+  CHECK(judged("cannot allocate memory in static TLS block", uint64_t{300} << 20).first ==
+        ExitCode::kEnvironment);
+  CHECK(judged("failed to map segment from shared object: Cannot allocate memory", {}).first ==
+        ExitCode::kHostMemory);
+}
+
 TEST_CASE("the report of a rank that exits without a reason has its four parts") {
   const std::string text = report_of(JobRecord{.workers = {ended(0, {0, 77}, 1)}});
   CHECK(text.find("error: rank 0 exited with code 77\n  where: ") == 0);

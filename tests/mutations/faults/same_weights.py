@@ -21,3 +21,15 @@ fault("the end of a large file of weights is not looked at", "lib/hftrain/storag
 
 fault("a tensor between the blocks of a large file is not looked at", "lib/hftrain/storage/weights_mark.cpp",
       "for (const StoredTensor& tensor : file.tensors()) hasher.update(middle_of(tensor.bytes));", "", tests=[FILES], says=r"kSecondTensor")
+
+LIMIT = "launcher: a worker whose libraries find no room below a limit on address space got no memory, and the limit is named"
+fault("a library that finds no room below a limit is one that is missing", "launcher/supervision/verdict.cpp",
+      "return had_no_room(worker, job) ? Failure::kNoMemory : Failure::kNotLoaded;", "return had_no_room(worker, job) && worker.rank < 0 ? Failure::kNoMemory : Failure::kNotLoaded;",
+      tests=[LIMIT], says=r"kHostMemory|6")
+
+fault("a limit on address space is not named", "launcher/supervision/failure_report.cpp",
+      'if (limit) return "its address space', 'if (limit && *limit == 0) return "its address space', tests=[LIMIT], says=r"300.0 MiB")
+
+fault("a file that cannot be mapped for want of memory is a damaged one", "lib/hftrain/base/error.cpp",
+      "error_number == ENOMEM ? ExitCode::kHostMemory : disk", "disk",
+      tests=["base: a full disk and a write error are disk errors whoever asks; the rest is the caller's"], says=r"kHostMemory|ENOMEM")
