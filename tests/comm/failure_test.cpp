@@ -308,6 +308,7 @@ TEST_CASE("shared memory that the system refuses is told with its rank and its s
     const Limited bytes(RLIMIT_FSIZE, kBytes);  // and the segment has a header
     CHECK_REFUSED(ShmSegment::create("rank 3", kBytes),
                   "there is not enough shared memory\n  where: rank 3, its segment of 1.0 MiB");
+    CHECK_REFUSED(ShmSegment::create("rank 3", kBytes), "raise that limit (ulimit -f)");
   }
   std::signal(SIGXFSZ, before);
   {

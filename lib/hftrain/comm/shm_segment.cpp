@@ -24,6 +24,11 @@ Error refused(const std::string& what, const std::string& where, int error) {
         .where(where)
         .why(std::strerror(error))
         .hint("fewer ranks on this machine, or a higher limit on their memory (ulimit -v, the job's)");
+  if (error == EFBIG)
+    return Error(ExitCode::kDisk, what)
+        .where(where)
+        .why(std::string(std::strerror(error)) + ": the limit on the size of files counts for it, too")
+        .hint("raise that limit (ulimit -f), or --ddp_backend gloo");
   return Error(ExitCode::kEnvironment, what)
       .where(where)
       .why(std::strerror(error))

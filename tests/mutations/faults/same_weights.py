@@ -33,3 +33,6 @@ fault("a limit on address space is not named", "launcher/supervision/failure_rep
 fault("a file that cannot be mapped for want of memory is a damaged one", "lib/hftrain/base/error.cpp",
       "error_number == ENOMEM ? ExitCode::kHostMemory : disk", "disk",
       tests=["base: a full disk and a write error are disk errors whoever asks; the rest is the caller's"], says=r"kHostMemory|ENOMEM")
+
+fault("a limit on the size of files is no word of shared memory that it forbids", "lib/hftrain/comm/shm_segment.cpp",
+      "if (error == EFBIG)", "if (error == 0)", tests=["comm: shared memory that the system refuses is told with its rank and its size"], says=r"ulimit -f")
