@@ -1,5 +1,10 @@
 #include "hftrain/base/error.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <filesystem>
 #include <new>
@@ -8,7 +13,10 @@
 
 #include "hftrain/base/caught_error.h"
 #include "support/catch.h"
+#include "support/fork.h"
 #include "support/no_threads.h"
+#include "support/skip.h"
+#include "support/temporary_directory.h"
 
 namespace hftrain {
 namespace {
@@ -78,6 +86,28 @@ TEST_CASE("a full disk and a write error are disk errors whoever asks; the rest 
   for (const int full : {ENOSPC, EDQUOT, EFBIG})
     CHECK(system_error(full, "cannot write", "f").render().find("--") == std::string::npos);
   CHECK(system_error(ENOENT, "cannot read", "f").render().find("No such file") != std::string::npos);
+}
+
+TEST_CASE("a file system without room for further files is told from one without free bytes") {
+  const testing::TemporaryDirectory folder;
+  const pid_t child = testing::fork_child();
+  if (child == 0) {  // whose mounts nobody else sees
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", folder.path().c_str(), "tmpfs", 0, "size=1m,nr_inodes=1") != 0)
+      ::_exit(testing::kSkipped);
+    const std::string text = system_error(ENOSPC, "cannot create", folder / "new/file").render();
+    ::_exit(text.find("no room for further files") != std::string::npos &&
+                    text.find("df -i") != std::string::npos
+                ? 0
+                : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == testing::kSkipped) HFTRAIN_SKIP("file systems cannot be mounted here");
+  CHECK(WEXITSTATUS(status) == 0);
+  const std::string usual = system_error(ENOSPC, "cannot create", folder / "file").render();
+  CHECK(usual.find("why: No space left on device") != std::string::npos);
 }
 
 TEST_CASE("every documented exit code has a name") {

@@ -1,7 +1,10 @@
 #include "hftrain/base/error.h"
 
+#include <sys/statvfs.h>
+
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace hftrain {
@@ -119,6 +122,18 @@ const char* what_to_do(int error_number) {
   }
 }
 
+// Bytes are free there, and what a further file takes beside them is not. Some file systems have no such limit (f_files is 0).
+bool has_no_room_for_files(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::path place = std::filesystem::absolute(path, ignored);
+  struct statvfs status {};
+  while (::statvfs(place.c_str(), &status) != 0) {
+    if (place.empty() || place == place.root_path()) return false;
+    place = place.parent_path();
+  }
+  return status.f_files > 0 && status.f_ffree == 0 && status.f_bavail > 0;
+}
+
 }  // namespace
 
 Error system_error(int error_number, std::string action, const std::string& path, ExitCode otherwise) {
@@ -127,6 +142,9 @@ Error system_error(int error_number, std::string action, const std::string& path
   const ExitCode code = error_number == ENOMEM ? ExitCode::kHostMemory : disk ? ExitCode::kDisk : otherwise;
   Error error(code, std::move(action));
   error.where(path).why(std::strerror(error_number));
+  if (error_number == ENOSPC && has_no_room_for_files(path))
+    return error.why("that file system has no room for further files (inodes), though bytes are free")
+        .hint("remove files there (`df -i` counts them), or name a folder on another file system");
   return error.hint(what_to_do(error_number));
 }
 

@@ -36,3 +36,7 @@ fault("a file that cannot be mapped for want of memory is a damaged one", "lib/h
 
 fault("a limit on the size of files is no word of shared memory that it forbids", "lib/hftrain/comm/shm_segment.cpp",
       "if (error == EFBIG)", "if (error == 0)", tests=["comm: shared memory that the system refuses is told with its rank and its size"], says=r"ulimit -f")
+
+fault("a file system without room for further files is one without free bytes", "lib/hftrain/base/error.cpp",
+      "error_number == ENOSPC && has_no_room_for_files(path)", "error_number == 0 && has_no_room_for_files(path)",
+      tests=["base: a file system without room for further files is told from one without free bytes"], says=r"WEXITSTATUS")
