@@ -1,8 +1,8 @@
 """Golden data of tests/data/length_samplers_test.cpp, made by the real transformers and accelerate packages.
 
 Writes tests/golden/data/length_samplers.json: the orders of LengthGroupedSampler over a grid of sizes, seeds and kinds of
-lengths, the batches that a Trainer's own loaders give with it (one rank) and that accelerate deals out of it to several,
-and those of BatchRebalanceSampler for every rank. The sortish sampler is in no package any more: here it is in our own
+lengths, the batches that a Trainer's own loaders give with it (one rank) and that accelerate deals out of it to several
+(use_seedable_sampler true and false), and those of BatchRebalanceSampler for every rank. The sortish sampler is in no package any more: here it is in our own
 words after the rules of the sequence-to-sequence examples of transformers 4.0, with torch's permutations.
 Usage: python scripts/golden/length_samplers.py
 """
@@ -14,7 +14,7 @@ import tempfile
 
 import torch
 import transformers
-from accelerate.data_loader import BatchSamplerShard
+from accelerate.data_loader import BatchSamplerShard, prepare_data_loader
 from torch.utils.data import BatchSampler
 from transformers import Trainer, TrainingArguments
 from transformers.trainer_pt_utils import BatchRebalanceSampler, LengthGroupedSampler, get_length_grouped_indices
@@ -96,6 +96,22 @@ def dealt():
             yield [n, batch, accumulation, world, int(drop_last), int(even), int(split), epoch, ranks]
 
 
+def drawn():
+    """use_seedable_sampler false and two ranks: accelerate draws a seed for all epochs. [n, b, G, seed, batches of each rank in each epoch]."""
+    for n, batch, accumulation in ((37, 2, 1), (50, 3, 2), (9, 4, 1)):
+        ranks = []
+        for rank in range(2):
+            lengths = lengths_of("uniform", n)
+            sampler = LengthGroupedSampler(batch * accumulation, lengths=lengths)
+            torch.manual_seed(n)
+            seed = int(torch.empty((), dtype=torch.int64).random_().item())
+            torch.manual_seed(n)
+            loader = prepare_data_loader(torch.utils.data.DataLoader(range(n), batch, sampler=sampler), num_processes=2, process_index=rank,
+                                         put_on_device=False, use_seedable_sampler=False)
+            ranks.append([[samples.tolist() for samples in loader] for _ in range(3)])
+        yield [n, batch, accumulation, str(seed), ranks]
+
+
 class Samples(torch.utils.data.Dataset):
     def __init__(self, lengths):
         self.lengths = lengths
@@ -146,6 +162,7 @@ def main():
         "grouped": list(grouped()),
         "sortish": list(sortish_cases()),
         "dealt": list(dealt()),
+        "drawn": list(drawn()),
         "loaders": list(trainer_loaders()),
         "rebalanced": list(rebalanced()),
     }

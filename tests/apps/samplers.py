@@ -97,6 +97,25 @@ def a_run_that_stops_in_an_epoch_goes_on_with_the_same_bits(fixture, folder):
             expect(same, "weights", strategy)
 
 
+def a_grouped_order_may_be_drawn_from_the_random_numbers_of_the_run(fixture, folder):
+    """On several ranks, as accelerate has it. Of thirty rows two ranks make five rounds of three each."""
+    common = ["--train_sampling_strategy", "group_by_length", "--max_train_samples", 30, "--save_strategy", "steps", "--save_steps", 1]
+    drawn = [*common, "--accelerator_config", '{"use_seedable_sampler": false}']
+
+    def run(name, *more, ranks=2, steps=12, batch=3):
+        return fixture.run(os.path.join(folder, name), *more, steps=steps, ranks=ranks, batch=batch)
+
+    seeded, whole = run("seeded", *common), run("whole", *drawn)
+    expect(seeded != whole, "another order", [seeded, whole])
+    expect(whole == run("other", *drawn, "--data_seed", 5), "data_seed has no say", whole)
+    for step in (3, 5, 10, 11):  # in an epoch and between two
+        rest = run("whole", *drawn, "--resume_from_checkpoint", os.path.join(folder, "whole", f"checkpoint-{step}"))
+        expect(rest == whole, f"a run that goes on at {step} takes the same samples", [whole, rest])
+    moved = run("whole", *drawn, "--resume_from_checkpoint", os.path.join(folder, "whole", "checkpoint-6"), ranks=1, batch=6)
+    expect(all(abs(whole[step] - moved[step]) < 2e-4 for step in range(7, 11)), "an epoch keeps its order on one rank", [whole, moved])
+    expect(run("seeded-1", *common, ranks=1) == run("alone", *drawn, ranks=1), "one rank has the order of data_seed", whole)
+
+
 def a_run_that_goes_on_with_other_ranks_keeps_the_order_of_its_epoch(fixture, folder):
     for strategy, group in (("group_by_length", 4), ("batch_rebalance", None)):
         common = ["--train_sampling_strategy", strategy, "--save_strategy", "steps", "--save_steps", 2]
@@ -119,7 +138,7 @@ def orders_that_do_not_go_together_are_refused(fixture, folder):
 
 
 SCENARIOS = [every_sampler_has_an_order_of_its_own, batches_of_one_length_have_less_padding, lengths_come_from_the_column_that_is_named,
-             a_run_that_stops_in_an_epoch_goes_on_with_the_same_bits,
+             a_run_that_stops_in_an_epoch_goes_on_with_the_same_bits, a_grouped_order_may_be_drawn_from_the_random_numbers_of_the_run,
              a_run_that_goes_on_with_other_ranks_keeps_the_order_of_its_epoch, orders_that_do_not_go_together_are_refused]
 
 

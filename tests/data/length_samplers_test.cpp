@@ -103,6 +103,23 @@ TEST_CASE("batches of one length are dealt out to ranks as accelerate deals out 
   }
 }
 
+TEST_CASE("a grouped order that is drawn is the one that accelerate's generator gives in each epoch") {
+  for (const Json& row : golden_lengths().at("drawn")) {
+    INFO(row.dump());
+    SamplerOptions options{.samples = row[0], .batch_size = row[1], .world_size = 2};
+    options.sampling = Sampling::kGroupByLength;
+    options.lengths = shared("uniform", options.samples);
+    options.length_group = row[1].get<int64_t>() * row[2].get<int64_t>();
+    for (const int64_t epoch : {0, 1, 2}) {
+      options.drawn = DrawnOrder{.seed = seed_of(row[3]), .before = epoch};
+      for (options.rank = 0; options.rank < 2; ++options.rank) {
+        const Json& of_rank = row[4][static_cast<size_t>(options.rank)];
+        CHECK(epoch_batches(options, epoch) == of_rank[static_cast<size_t>(epoch)].get<Batches>());
+      }
+    }
+  }
+}
+
 TEST_CASE("the Trainer's own loaders give the same batches, in training and in evaluation") {
   for (const Json& row : golden_lengths().at("loaders")) {
     INFO(row.dump());

@@ -38,6 +38,9 @@ CASES = {
     "gpt2-two-ranks-evaluated": ("tiny-gpt2", 2, dict(per_device_train_batch_size=4, gradient_accumulation_steps=3, num_train_epochs=2,
                                                       eval_strategy="steps", eval_steps=5, per_device_eval_batch_size=3)),
     "gpt2-two-ranks-drawn-order": ("tiny-gpt2", 2, dict(per_device_train_batch_size=8, num_train_epochs=3, accelerator_config={"use_seedable_sampler": False})),
+    # Of blocks of one length, so that the order is the permutation.
+    "gpt2-two-ranks-drawn-order-grouped": ("tiny-gpt2", 2, dict(per_device_train_batch_size=8, num_train_epochs=3, train_sampling_strategy="group_by_length",
+                                                                accelerator_config={"use_seedable_sampler": False})),
 }
 
 

@@ -97,6 +97,40 @@ TEST_CASE("a data_seed is told to be idle where nothing is drawn from it") {
 }
 
 TEST_CASE(
+    "a grouped order is drawn on several ranks, and evaluations are grouped by data_seed all the same") {
+  const auto idle = [](const Words& more) {
+    return told(Case(joined({"--data_seed", "3", "--train_sampling_strategy", "group_by_length"}, more)),
+                "data_seed");
+  };
+  const Words drawn = {"--accelerator_config", R"({"use_seedable_sampler": false})"};
+  CHECK(idle(joined(drawn, {"--nproc_per_node", "2"})));
+  CHECK_FALSE(idle(joined(drawn, {"--nproc_per_node", "2", "--do_train", "--do_eval"})));
+  CHECK_FALSE(idle(drawn));
+  CHECK_FALSE(idle({"--nproc_per_node", "2"}));
+}
+
+TEST_CASE("use_seedable_sampler false is told to be idle where no order is drawn") {
+  const auto notes = [](const std::string& strategy, const Words& more) {
+    return Case(joined({"--train_sampling_strategy", strategy, "--accelerator_config",
+                        R"({"use_seedable_sampler": false})"},
+                       more))
+        .notes();
+  };
+  const std::string told = "accelerator_config.use_seedable_sampler has no effect\n";
+  const Words two = {"--nproc_per_node", "2"};
+  CHECK(contains(notes("group_by_length", {}), told));
+  CHECK(contains(notes("group_by_length", {}), "comes from data_seed and the epoch"));
+  CHECK_FALSE(contains(notes("group_by_length", two), told));
+  CHECK(contains(notes("batch_rebalance", two), told));
+  CHECK(contains(notes("sequential", two), told));
+  CHECK_FALSE(contains(notes("random", {}), told));
+  CHECK_FALSE(contains(Case({"--train_sampling_strategy", "group_by_length", "--accelerator_config",
+                             R"({"even_batches": true})"})
+                           .notes(),
+                       told));
+}
+
+TEST_CASE(
     "pairs that are judged by the loss alone have no metrics to include anything for, and none is promised") {
   const Words asked = {"--do_train", "--do_eval", "--include_for_metrics", "loss"};
   CHECK(told(of_pairs(asked), "include_for_metrics"));

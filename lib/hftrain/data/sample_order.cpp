@@ -105,10 +105,11 @@ Order random_permutation(int64_t n, uint64_t seed, int64_t before) {
   return permutation_of(n, engine);
 }
 
-Order length_grouped_order(const std::vector<int32_t>& lengths, int64_t group, uint64_t seed) {
+Order length_grouped_order(const std::vector<int32_t>& lengths, int64_t group, uint64_t seed,
+                           int64_t before) {
   const auto n = static_cast<int64_t>(lengths.size());
   const int64_t groups = std::clamp<int64_t>(n / (group * 4), 1, kMostGroups);
-  Order order = random_permutation(n, seed);
+  Order order = random_permutation(n, seed, before);
   const std::vector<std::span<int64_t>> pieces = pieces_of(order, groups * group);
   for (const std::span<int64_t>& piece : pieces) sort_from_long_to_short(piece, lengths);
   // So that memory that does not suffice is missed at once.

@@ -29,10 +29,12 @@ using SampleLengths = std::shared_ptr<const std::vector<int32_t>>;
 // `before` the one that follows so many others of that generator.
 std::vector<int64_t> random_permutation(int64_t n, uint64_t seed, int64_t before = 0);
 
-// transformers 5.17, trainer_pt_utils.get_length_grouped_indices, with a generator of that seed: a permutation cut
-// into pieces of min(n / (4 * group), 50) groups, each sorted from long to short, and the longest sample of all
-// first. `group`: samples, of one rank and one update in training.
-std::vector<int64_t> length_grouped_order(const std::vector<int32_t>& lengths, int64_t group, uint64_t seed);
+// transformers 5.17, trainer_pt_utils.get_length_grouped_indices, with a generator of that seed: a permutation (as
+// random_permutation() has it) cut into pieces of min(n / (4 * group), 50) groups, each sorted from long to short, and
+// the longest sample of all first. `group`: samples, of one rank and one update in training. `before`: permutations
+// of the generator that were others'.
+std::vector<int64_t> length_grouped_order(const std::vector<int32_t>& lengths, int64_t group, uint64_t seed,
+                                          int64_t before = 0);
 
 // The sortish sampler: pieces of 50 groups of a permutation, each sorted from long to short; of the groups that these
 // make the one that begins with the longest sample comes first and the others in random order. Both permutations are

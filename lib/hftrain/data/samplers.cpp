@@ -17,14 +17,14 @@ constexpr uint64_t kRebalanceSeed = 42;
 
 std::vector<int64_t> sample_order(const SamplerOptions& options, int64_t epoch) {
   const uint64_t seed = options.seed + static_cast<uint64_t>(epoch);
+  const DrawnOrder random = options.drawn.value_or(DrawnOrder{.seed = seed});
   switch (options.sampling) {
     case Sampling::kRandom:
-      return options.drawn ? random_permutation(options.samples, options.drawn->seed, options.drawn->before)
-                           : random_permutation(options.samples, seed);
+      return random_permutation(options.samples, random.seed, random.before);
     case Sampling::kBatchRebalance:
       return random_permutation(options.samples, kRebalanceSeed + static_cast<uint64_t>(epoch));
     case Sampling::kGroupByLength:
-      return length_grouped_order(*options.lengths, options.length_group, seed);
+      return length_grouped_order(*options.lengths, options.length_group, random.seed, random.before);
     case Sampling::kSortish:
       return sortish_order(*options.lengths, options.length_group, seed);
     case Sampling::kLongestFirst:

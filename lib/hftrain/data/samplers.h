@@ -25,7 +25,7 @@ struct SamplerOptions {
   int world_size = 1;
   uint64_t seed = 42;  // kBatchRebalance draws from 42 whatever it is, as the Trainer does
   Sampling sampling = Sampling::kRandom;
-  std::optional<DrawnOrder> drawn;  // with kRandom, in the place of seed and epoch
+  std::optional<DrawnOrder> drawn;  // with kRandom and kGroupByLength, in the place of seed and epoch
   // Of orders that look at lengths: those of all samples, and the samples that are to have about one length
   // (kGroupByLength, kSortish).
   SampleLengths lengths = nullptr;

@@ -15,6 +15,7 @@ struct IdleFlag {
   bool (*idle)(const ResolveInput& input, const RunPlan& plan);  // of a flag that was chosen
   std::string (*why)(const ResolveInput& input, const RunPlan& plan);
   const char* hint;
+  const char* key = "";  // of a flag that is a mapping: what of it is idle
 };
 
 bool of_images(const ResolveInput&, const RunPlan& plan) {
@@ -26,11 +27,14 @@ bool is_of_program(const ResolveInput& input) {
   return input.parsed.arguments.launch.worker_program.has_value();
 }
 
+bool judges(const RunPlan& plan) {
+  return plan.do_eval || plan.do_predict || plan.evaluation.on_start;
+}
+
 // Of what is asked of metrics, where evaluation gives the loss alone.
 bool asks_in_vain(const ResolveInput& input, const RunPlan& plan) {
-  const bool judges = plan.do_eval || plan.do_predict || plan.evaluation.on_start;
   const bool told = input.parsed.arguments.evaluation.prediction_loss_only;  // by arguments/rules
-  return judges && !told && !is_of_program(input) && !gives_metrics(input);
+  return judges(plan) && !told && !is_of_program(input) && !gives_metrics(input);
 }
 
 std::string why_in_vain(const ResolveInput& input, const RunPlan&) {
@@ -50,11 +54,29 @@ bool is_of_another_type(const ResolveInput& input, const RunPlan&) {
          model.model_type != input.model.architecture->model_type();
 }
 
-// The order of the training data, what is hidden of them and how images are cut.
-bool draws_from_data_seed(const DataPlan& data) {
-  const bool random = data.sampling == "random" && data.seedable_sampler;
-  return random || data.sampling == "group_by_length" || data.sampling == "sortish" || data.masking ||
+// Of which a plan says all; a stream's has a word of its own.
+bool orders_samples(const ResolveInput& input, const RunPlan& plan) {
+  return plan.do_train && !plan.data.stream && !is_of_program(input);
+}
+
+// The order of the training data, that of evaluations which are grouped too, what is hidden and how images are cut.
+bool draws_from_data_seed(const RunPlan& plan) {
+  const DataPlan& data = plan.data;
+  const bool drawn = data.draws_order(plan.ranks.world_size);
+  const bool grouped = data.sampling == "group_by_length" && (!drawn || judges(plan));
+  return (data.sampling == "random" && !drawn) || grouped || data.sampling == "sortish" || data.masking ||
          data.preprocessor;
+}
+
+bool draws_no_order(const ResolveInput& input, const RunPlan& plan) {
+  return orders_samples(input, plan) && !plan.data.seedable_sampler &&
+         !plan.data.draws_order(plan.ranks.world_size);
+}
+
+std::string why_none_is_drawn(const ResolveInput&, const RunPlan& plan) {
+  return plan.data.sampling == "group_by_length"
+             ? "on one rank the order of group_by_length comes from data_seed and the epoch all the same"
+             : "the order " + plan.data.sampling + " is not drawn from the random numbers of the run";
 }
 
 constexpr IdleFlag kIdleFlags[] = {
@@ -86,14 +108,16 @@ constexpr IdleFlag kIdleFlags[] = {
      "the name on the Hub, or leave it out"},
     {"data_seed", Severity::kNote,
      [](const ResolveInput& input, const RunPlan& plan) {
-       return plan.do_train && !plan.data.stream && !is_of_program(input) && !draws_from_data_seed(plan.data);
+       return orders_samples(input, plan) && !draws_from_data_seed(plan);
      },
      [](const ResolveInput&, const RunPlan& plan) {
-       return plan.data.sampling == "random"
+       return plan.data.draws_order(plan.ranks.world_size)
                   ? std::string("use_seedable_sampler is false: the order is drawn from seed")
                   : "the order " + plan.data.sampling + " does not go by it";
      },
      "--seed, or leave it out"},
+    {"accelerator_config", Severity::kNote, draws_no_order, why_none_is_drawn, "leave it out",
+     ".use_seedable_sampler"},
     {"include_for_metrics", Severity::kWarning, asks_in_vain, why_in_vain,
      "--predict_with_generate, or leave it out"},
     {"batch_eval_metrics", Severity::kWarning, asks_in_vain, why_in_vain,
@@ -105,7 +129,7 @@ constexpr IdleFlag kIdleFlags[] = {
 void note_idle_flags(const ResolveInput& input, const RunPlan& plan, std::vector<Diagnostic>& notes) {
   for (const IdleFlag& row : kIdleFlags) {
     if (!input.parsed.origins.is_chosen(row.flag) || !row.idle(input, plan)) continue;
-    notes.push_back({row.severity, std::string(row.flag) + " has no effect",
+    notes.push_back({row.severity, std::string(row.flag) + row.key + " has no effect",
                      input.parsed.origins.describe(row.flag), row.why(input, plan), row.hint});
   }
 }

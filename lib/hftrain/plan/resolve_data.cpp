@@ -254,6 +254,10 @@ tasks::TaskInput task_input(const arguments::ParseOutcome& parsed, const ModelFa
           .chat = model.chat};
 }
 
+bool DataPlan::draws_order(int64_t ranks) const {
+  return !seedable_sampler && (sampling == "random" || (sampling == "group_by_length" && ranks > 1));
+}
+
 bool DataPlan::gives_token_types() const {
   return std::ranges::count(padding.columns, std::string("token_type_ids"), &data::PaddedColumn::tensor) > 0;
 }

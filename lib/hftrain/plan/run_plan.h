@@ -205,7 +205,7 @@ struct DataPlan {
   bool even_batches = true;
   bool split_batches = false;
   bool dispatch_batches = false;  // of training: rank 0 reads and sends
-  // The random order depends on seed and epoch alone; else it is drawn from the random numbers of the run.
+  // The order depends on seed and epoch alone; else it is drawn from the random numbers of the run where draws_order().
   bool seedable_sampler = true;
   int64_t loader_workers = 0;  // threads per rank
   int64_t prefetch_factor = 2;
@@ -213,6 +213,9 @@ struct DataPlan {
   bool ignore_data_skip = false;
 
   bool gives_token_types() const;
+  // Of training by so many ranks, from the random numbers of the run. Only several ranks have a grouped one that the Trainer's
+  // can be: on one it takes that from the global generator, whatever was drawn of it before.
+  bool draws_order(int64_t ranks) const;
   // Whether what a model reads has one shape in every batch, but for the last.
   bool has_rows_of_one_length() const { return padding.columns.empty() && !joins_samples; }
 };

@@ -63,7 +63,8 @@ struct State {
   double grad_norm = 0;             // of the last update, for a record that comes after a resume
   double learning_rate = 0;         // that it used
   bool epoch_closed = false;        // what happens at the end of an epoch was done at this step
-  // With use_seedable_sampler false: the generator that the random order of epoch `order_epoch` is the first of.
+  // With use_seedable_sampler false: the generator that the order of epoch `order_epoch` is the first of; unset: the
+  // order is not drawn.
   std::optional<uint64_t> order_seed;
   int64_t order_epoch = 0;
 

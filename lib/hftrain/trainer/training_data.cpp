@@ -13,10 +13,15 @@
 namespace hftrain::trainer {
 
 // As torch's RandomSampler, which takes a seed from the global generator for every epoch, after one that the loader
-// draws for its worker processes; and as accelerate, which with several ranks makes one generator for all epochs.
+// draws for its worker processes; and as accelerate, which with several ranks makes one generator for all epochs. An epoch
+// that began with a drawn order keeps it, also where a run goes on in it with one rank, whose orders are not.
 void Trainer::draw_order() {
   const bool one_for_all = communicator_.world_size() > 1;
-  if (plan_.data.seedable_sampler || (one_for_all && state_.order_seed)) return;
+  if (!plan_.data.draws_order(communicator_.world_size())) {
+    state_.order_seed.reset();
+    return;
+  }
+  if (one_for_all && state_.order_seed) return;
   const auto draw = [] { return at::empty({}, at::kLong).random_().item<int64_t>(); };
   if (!one_for_all) draw();
   const std::vector<std::string> drawn = communicator_.all_gather_text(std::to_string(draw()));
@@ -26,9 +31,9 @@ void Trainer::draw_order() {
 
 std::optional<data::DrawnOrder> Trainer::drawn_order() const {
   if (plan_.data.seedable_sampler || !state_.order_seed) return std::nullopt;
-  // RandomSampler draws another permutation at the end of each pass, and takes nothing of it.
-  constexpr int64_t kOfPass = 2;
-  return data::DrawnOrder{*state_.order_seed, kOfPass * (state_.position.epoch - state_.order_epoch)};
+  // RandomSampler draws another permutation at the end of each pass, and takes nothing of it; LengthGroupedSampler none.
+  const int64_t of_pass = data::sampling_named(plan_.data.sampling) == data::Sampling::kRandom ? 2 : 1;
+  return data::DrawnOrder{*state_.order_seed, of_pass * (state_.position.epoch - state_.order_epoch)};
 }
 
 std::unique_ptr<BatchSource> Trainer::open_training_data() {

@@ -427,7 +427,7 @@ fault("a model_type beside a model of another one is passed over",
       tests=["plan: a model_type is told to be idle where the model that is opened is of another one"], says=r"model_type has no effect")
 
 fault("a data_seed is said to be idle where masks are drawn from it",
-      "lib/hftrain/plan/idle_flags.cpp", 'data.sampling == "group_by_length" || data.sampling == "sortish" || data.masking ||\n         data.preprocessor;', 'data.sampling == "sortish" || data.masking;',
+      "lib/hftrain/plan/idle_flags.cpp", 'grouped || data.sampling == "sortish" || data.masking ||\n         data.preprocessor;', '(grouped && data.masking) || data.sampling == "sortish";',
       tests=["plan: a data_seed is told to be idle where nothing is drawn from it"], says=r"idle|told")
 
 fault("evaluation reads its batches on its own thread whatever is asked",

@@ -70,7 +70,7 @@ fault("files say what YAML 1.1 reads as another number",
       says=r"to_yaml_of_file")
 
 fault("ranks that share a generator take every permutation of it",
-      "lib/hftrain/trainer/training_data.cpp", "constexpr int64_t kOfPass = 2;", "constexpr int64_t kOfPass = 1;",
+      "lib/hftrain/trainer/training_data.cpp", "== data::Sampling::kRandom ? 2 : 1;", "== data::Sampling::kSequential ? 2 : 1;",
       tests=["parity: two ranks over three epochs take the order that the Trainer draws"],
       says=r"worst relative difference")
 
