@@ -374,6 +374,9 @@ def mistakes_are_told(writer, place):
     told(4, "--prompt", "a", says="is not supported", model=folder("contrastive", generation_config={"penalty_alpha": 0.6, "top_k": 4}))
     told(4, "--prompt", "the " * 200, says="64", stdin="")
     told(4, "--prompt", "a", "--max_new_tokens", 100, says="64 positions")
+    # Prompts are counted as lines of a file are.
+    told(4, "--prompt", "a", "the " * 200, says="where: prompt 2 of ")
+    told(4, "--prompt", "a", "the " * 50, "--max_new_tokens", 60, says="where: prompt 2\n")
     # A prompt of nothing begins with the first token, where there is one.
     begin = writer.texts("--prompt", "")[0]
     expect(begin["prompt_ids"] == [0], "an empty prompt is the first token", begin)

@@ -73,6 +73,7 @@ TEST_CASE("a prompt without room and scores that are no numbers are refused") {
   GenerationConfig config;
   config.max_length = 3;
   CHECK_REFUSED(written({{1, 2, 3}}, config), "a prompt leaves no room for a token");
+  CHECK_REFUSED(written({{1, 2}, {1, 2, 3}}, config), "prompt 2 of 3 tokens");
   CHECK(written({{1, 2}}, config)[0][0].ids.size() == 1);
   Tables tables = some_tables();
   tables.last[1][4] = std::numeric_limits<float>::quiet_NaN();

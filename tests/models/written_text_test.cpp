@@ -321,6 +321,7 @@ TEST_CASE("a text that is too long for learned positions is refused before any i
   require_room(gpt2->architecture(), prompts, config);
   config.max_new_tokens = 24;
   CHECK_REFUSED(require_room(gpt2->architecture(), prompts, config), "is too long for the model");
+  CHECK_REFUSED(require_room(gpt2->architecture(), prompts, config), "prompt 1");
   require_room(llama->architecture(), prompts, config);
 }
 

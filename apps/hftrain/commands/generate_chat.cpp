@@ -65,7 +65,7 @@ generation::Prompt ChatHistory::ask(const std::string& text) {
   conversation.messages = chat::value_from_json(all + ']', "the conversation");
   conversation.add_generation_prompt = true;
   const chat::Rendered rendered = chat::render_conversation(*template_, special_tokens_, conversation, now());
-  return model_.prompt(rendered.text, /*special_tokens=*/false, turns_++);
+  return model_.prompt(rendered.text, /*special_tokens=*/false, turns_++, "turn");
 }
 
 bool ChatHistory::end_with_answer() {

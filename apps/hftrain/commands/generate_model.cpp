@@ -117,11 +117,8 @@ std::string none_of(const WritingModel& model, std::initializer_list<const char*
   return otherwise;
 }
 
-Error nothing_to_go_on_from(uint64_t number, const std::string& why, const std::string& hint) {
-  return Error(ExitCode::kData, "the model has nothing to go on from")
-      .where("prompt " + std::to_string(number))
-      .why(why)
-      .hint(hint);
+Error nothing_to_go_on_from(const std::string& where, const std::string& why, const std::string& hint) {
+  return Error(ExitCode::kData, "the model has nothing to go on from").where(where).why(why).hint(hint);
 }
 
 }  // namespace
@@ -131,14 +128,16 @@ std::string WritingModel::text_of(std::span<const int64_t> ids) const {
   return tokenizer->decode(narrow, /*skip_special_tokens=*/true);
 }
 
-generation::Prompt WritingModel::prompt(std::string_view text, bool special_tokens, uint64_t number) const {
+generation::Prompt WritingModel::prompt(std::string_view text, bool special_tokens, uint64_t number,
+                                        const char* called) const {
+  const std::string where = std::string(called) + ' ' + std::to_string(number + 1);
   std::vector<TokenId> tokens;
   tokenizer->encode_into(text, special_tokens, tokens);
   Ids ids(tokens.begin(), tokens.end());
   for (const int64_t id : ids) {
     if (id < architecture->vocab_size()) continue;
     throw Error(ExitCode::kData, "the tokenizer has tokens that the model does not have")
-        .where("prompt " + std::to_string(number))
+        .where(where)
         .why("it has token " + std::to_string(id) + ", and the model's vocab_size is " +
              std::to_string(architecture->vocab_size()))
         .hint("the tokenizer that the model was trained with: --tokenizer_name DIR");
@@ -147,7 +146,7 @@ generation::Prompt WritingModel::prompt(std::string_view text, bool special_toke
     if (ids.empty() && config.bos_token_id) ids.push_back(*config.bos_token_id);
     if (ids.empty())
       throw nothing_to_go_on_from(
-          number,
+          where,
           "it is empty, and " +
               none_of(*this, {"bos_token_id"}, "there is no bos_token_id that could stand for it"),
           "a text, or --bos_token_id ID");
@@ -155,12 +154,11 @@ generation::Prompt WritingModel::prompt(std::string_view text, bool special_toke
   }
   const auto start = config.decoder_start_token_id ? config.decoder_start_token_id : config.bos_token_id;
   if (!start)
-    throw nothing_to_go_on_from(number,
+    throw nothing_to_go_on_from(where,
                                 none_of(*this, {"decoder_start_token_id", "bos_token_id"},
                                         "the folder names neither decoder_start_token_id nor bos_token_id"),
                                 "--decoder_start_token_id ID: what its decoder was trained to begin with");
-  if (ids.empty())
-    throw nothing_to_go_on_from(number, "its encoder gets no token of an empty text", "a text");
+  if (ids.empty()) throw nothing_to_go_on_from(where, "its encoder gets no token of an empty text", "a text");
   return {{*start}, std::move(ids), number};
 }
 

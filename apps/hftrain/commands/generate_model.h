@@ -30,9 +30,10 @@ struct WritingModel {
   generation::GenerationConfig config;        // what they come to
 
   std::string text_of(std::span<const int64_t> ids) const;  // without special tokens
-  // What the model is to go on from. `number`: its place. Errors (exit code 4): nothing to go on from, ids that the model
-  // does not have.
-  generation::Prompt prompt(std::string_view text, bool special_tokens, uint64_t number) const;
+  // What the model is to go on from. `number`: its place, from 0; `called`: what stands there. Errors (exit code
+  // 4): nothing to go on from, ids that the model does not have.
+  generation::Prompt prompt(std::string_view text, bool special_tokens, uint64_t number,
+                            const char* called = "prompt") const;
 };
 
 // Reads small files only. Errors: exit code 4 for what is missing in the folder or cannot write text, 2 for flags that do

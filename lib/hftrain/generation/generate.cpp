@@ -12,7 +12,7 @@ void refuse_long_prompts(std::span<const Prompt> prompts, const GenerationConfig
     const auto length = static_cast<int64_t>(prompt.ids.size());
     if (config.most_new_tokens(length) > 0) continue;
     throw Error(ExitCode::kData, "a prompt leaves no room for a token")
-        .where("prompt " + std::to_string(prompt.number) + " of " + std::to_string(length) + " tokens")
+        .where("prompt " + std::to_string(prompt.number + 1) + " of " + std::to_string(length) + " tokens")
         .why(config.max_length
                  ? "max_length is " + std::to_string(*config.max_length) + " and counts the prompt"
                  : "the model has " + std::to_string(config.positions) + " positions")

@@ -186,7 +186,7 @@ void require_room(const architectures::Architecture& architecture, std::span<con
     const int64_t needed = std::max(decoder, static_cast<int64_t>(prompt.encoder_ids.size()));
     if (needed <= architecture.max_positions()) continue;
     throw Error(ExitCode::kData, "a text of " + std::to_string(needed) + " tokens is too long for the model")
-        .where("prompt " + std::to_string(prompt.number))
+        .where("prompt " + std::to_string(prompt.number + 1))
         .why("it has " + std::to_string(architecture.max_positions()) + " positions")
         .hint("a smaller max_new_tokens or max_length, or a shorter prompt");
   }
