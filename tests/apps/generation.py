@@ -100,9 +100,9 @@ class Writer(Fixture):
         document = json.loads(self.generate("--json", *more, **options).stdout)
         return [one["ids"] for one in document["generations"]], document["steps"]
 
-    def with_files(self, place, **files):
+    def with_files(self, place, model=None, **files):
         """A copy of the model with these files, name of the file without .json."""
-        shutil.copytree(self.model, place, ignore=shutil.ignore_patterns("hftrain", "runs"))
+        shutil.copytree(model or self.model, place, ignore=shutil.ignore_patterns("hftrain", "runs"))
         for name, content in files.items():
             with open(os.path.join(place, name + ".json"), "w") as file:
                 json.dump(content, file)
@@ -277,6 +277,26 @@ def a_chat_follows_the_template(writer, place):
     shown = b"".join(pieces).decode()
     expect(code == 0, f"a chat on a terminal ended with {code}", shown)
     in_order(shown.replace("\r\n", "\n"), "> ", first, "> ", second, "> ")
+
+
+def a_chat_longer_than_the_model_is_told(writer, place):
+    rotary = os.path.join(place, "rotary")
+    flags = writer.flags(rotary, "--max_steps", 1, "--save_strategy", "no", ranks=1)
+    flags[1], flags[3] = "llama", ("hidden_size=32,intermediate_size=64,num_hidden_layers=1,num_attention_heads=2,vocab_size=512,"
+                                   "max_position_embeddings=64,bos_token_id=0,eos_token_id=0")
+    writer.call(*flags)
+    for model, goes_on in ((rotary, True), (writer.model, False)):
+        chat = writer.with_files(os.path.join(place, f"chat{goes_on}"), tokenizer_config=writer.changed_tokenizer(chat_template=TEMPLATE), model=model)
+        words = ["--chat", "--json", "--prompt", "hello", "the " * 200]
+        told = writer.generate(*words, model=chat, code=4)
+        expect(parts_of(told.stderr) == [{"what", "where", "why", "try"}] and len(json.loads(told.stdout)["messages"]) == 2, "the answer before it stays", told.stdout)
+        for says in ("where: turn 2\n", "the model was made for 64 positions", "try: a new chat"):
+            expect(says in told.stderr, f"{chat} says '{says}'", told.stderr)
+        expect(("--max_new_tokens" in told.stderr) == goes_on, "what goes beyond the positions", told.stderr)
+        further = writer.generate(*words, "--max_new_tokens", 3, model=chat, code=0 if goes_on else 4)
+        expect(goes_on or "where: turn 2\n" in further.stderr, "a length that somebody names", further.stderr)
+        counted = writer.generate(*words, "--max_length", 40, model=chat, code=4).stderr
+        expect("where: turn 2\n" in counted and "max_length is 40" in counted, "a length that counts all", counted)
 
 
 def a_pipe_that_stays_open_gets_its_answers(writer, place):
@@ -525,7 +545,8 @@ def the_commands_of_the_page_work(writer, place):
 SCENARIOS = [prompts_come_from_words_files_and_pipes, settings_of_the_folder_count_and_flags_go_before, texts_end_at_stop_strings,
              sampling_with_a_seed_is_the_same_for_any_batch, guesses_ahead_change_no_text,
              copies_of_weights_foresee_and_change_no_text, texts_come_as_they_are_written,
-             a_character_of_several_tokens_is_shown_whole, a_chat_follows_the_template, mistakes_are_told, settings_that_do_nothing_are_told,
+             a_character_of_several_tokens_is_shown_whole, a_chat_follows_the_template, a_chat_longer_than_the_model_is_told,
+             mistakes_are_told, settings_that_do_nothing_are_told,
              a_variable_of_threads_that_holds_no_number_is_told, signals_end_it, a_pipe_that_stays_open_gets_its_answers,
              old_folders_keep_settings_in_config_json, a_signal_is_heard_while_the_worker_does_not_read,
              a_signal_is_heard_while_nobody_reads, a_worker_that_cannot_be_loaded_is_told,

@@ -3,6 +3,7 @@
 
 #include <iostream>
 #include <optional>
+#include <utility>
 
 #include "command.h"
 #include "generate_chat.h"
@@ -81,21 +82,8 @@ void print_texts(const Session& session, const WrittenPrompt& prompt) {
   session.out.flush();
 }
 
-// Of a chat, where nothing says how long an answer to that many tokens may be: as far as the model's positions reach.
-int64_t longest_answer(const WritingModel& model, size_t asked) {
-  constexpr int64_t kAnswerTokens = 1024;
-  const int64_t left = model.config.positions - static_cast<int64_t>(asked);
-  if (left > 0) return std::min(kAnswerTokens, left);
-  // Where the positions are all that there are the text itself is too long, which is told.
-  return model.architecture->bounded_positions() ? 1 : kAnswerTokens;
-}
-
-void write_batch(const Session& session, std::span<WrittenPrompt> batch) {
-  TextRequest request = session.request();
+void write_batch(const Session& session, std::span<WrittenPrompt> batch, TextRequest request) {
   for (const WrittenPrompt& each : batch) request.prompts.push_back(each.prompt);
-  const bool has_length = session.model.config.max_new_tokens || session.model.config.max_length;
-  if (session.flags.chat && !has_length)
-    request.settings["max_new_tokens"] = longest_answer(session.model, batch.front().prompt.ids.size());
   StreamedBatch shown(session.model, session.out, session.context.out_is_terminal, batch.size());
   generation::Texts texts =
       session.worker.write(request, [&](size_t prompt, int64_t id) { shown.add(prompt, id); });
@@ -121,7 +109,7 @@ void continue_prompts(const Session& session, PromptSource& source) {
   while (true) {
     std::vector<WrittenPrompt> batch = next_batch(session, source, number);
     if (batch.empty()) break;
-    write_batch(session, batch);
+    write_batch(session, batch, session.request());
     if (session.flags.json) document.add(batch);
     number += batch.size();
   }
@@ -137,7 +125,9 @@ bool take_turn(const Session& session, ChatHistory& history, PromptSource& sourc
   if (!line) return false;
   if (line->empty() && asks) return true;
   std::vector<WrittenPrompt> turn = {{*line, history.ask(*line), {}}};
-  write_batch(session, turn);
+  TextRequest request = session.request();
+  history.fit_answer(turn.front().prompt, request.settings);
+  write_batch(session, turn, std::move(request));
   history.answered(session.model.text_of(turn.front().texts.front().ids));
   return true;
 }

@@ -1,5 +1,6 @@
 #include "generate_chat.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "hftrain/base/error.h"
@@ -38,6 +39,42 @@ std::string quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+Error no_room(const generation::Prompt& turn, const std::string& why, const std::string& hint) {
+  return Error(ExitCode::kData, "the conversation leaves no room for an answer")
+      .where("turn " + std::to_string(turn.number + 1))
+      .why("it has " + std::to_string(turn.ids.size()) + " tokens by now, and " + why)
+      .hint(hint);
+}
+
+std::string made_for(const WritingModel& model) {
+  return "the model was made for " + std::to_string(model.config.positions) + " positions";
+}
+
+// Where somebody says how long answers may be.
+void require_room(const WritingModel& model, const generation::Prompt& turn) {
+  const auto asked = static_cast<int64_t>(turn.ids.size());
+  const int64_t most = model.config.most_new_tokens(asked);
+  if (most <= 0)
+    throw no_room(turn, "max_length is " + std::to_string(*model.config.max_length) + " and counts all of it",
+                  "a new chat, a larger max_length, or max_new_tokens, which counts answers alone");
+  // The last token of an answer is not read.
+  if (model.architecture->bounded_positions() && asked + most - 1 > model.config.positions)
+    throw no_room(turn, "an answer may have " + std::to_string(most) + "; " + made_for(model),
+                  "a new chat, or a smaller max_new_tokens or max_length");
+}
+
+// Positions that are computed go on behind those that were learned, where texts become worse: so far goes only who says it.
+int64_t longest_answer(const WritingModel& model, const generation::Prompt& turn) {
+  constexpr int64_t kAnswerTokens = 1024;
+  if (model.config.positions == 0) return kAnswerTokens;
+  const int64_t left = model.config.positions - static_cast<int64_t>(turn.ids.size());
+  if (left > 0) return std::min(kAnswerTokens, left);
+  throw no_room(turn, made_for(model),
+                model.architecture->bounded_positions()
+                    ? "a new chat"
+                    : "a new chat; --max_new_tokens N goes beyond the positions");
+}
+
 }  // namespace
 
 ChatHistory::ChatHistory(const WritingModel& model, const GenerateFlags& flags) : model_(model) {
@@ -66,6 +103,14 @@ generation::Prompt ChatHistory::ask(const std::string& text) {
   conversation.add_generation_prompt = true;
   const chat::Rendered rendered = chat::render_conversation(*template_, special_tokens_, conversation, now());
   return model_.prompt(rendered.text, /*special_tokens=*/false, turns_++, "turn");
+}
+
+void ChatHistory::fit_answer(const generation::Prompt& turn, Json& settings) const {
+  if (model_.config.max_new_tokens || model_.config.max_length) {
+    require_room(model_, turn);
+  } else {
+    settings["max_new_tokens"] = longest_answer(model_, turn);
+  }
 }
 
 bool ChatHistory::end_with_answer() {

@@ -16,6 +16,9 @@ class ChatHistory {
   ChatHistory(const WritingModel& model, const GenerateFlags& flags);
   // What the user says next; gives what the model is to go on from: the conversation up to where it answers.
   generation::Prompt ask(const std::string& text);
+  // Where nothing says how long answers may be, `settings` get the length of this one: as far as the model's positions
+  // reach. Error (exit code 4): the conversation leaves no room for it.
+  void fit_answer(const generation::Prompt& turn, Json& settings) const;
   void answered(const std::string& text) { messages_.push_back({"assistant", text}); }
   uint64_t turns() const { return turns_; }  // that began
   // Forgets a last question that has no answer; false where nothing was answered.

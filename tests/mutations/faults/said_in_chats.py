@@ -1,6 +1,13 @@
 # What conversations and their lengths are told, and how a chat is left.
 
+CHAT = "apps/hftrain/commands/generate_chat.cpp"
+
 fault("prompts are counted from 0 where they leave no room",
       "lib/hftrain/generation/generate.cpp", "std::to_string(prompt.number + 1)", "std::to_string(prompt.number)",
       tests=["generation: a prompt without room and scores that are no numbers are refused"],
       says=r"prompt 2 of 3 tokens")
+
+fault("a chat goes on beyond the positions that are computed without a word",
+      CHAT, "if (left > 0) return std::min", "if (!model.architecture->bounded_positions()) return kAnswerTokens;\n  if (left > 0) return std::min",
+      tests=["runs: generation: a chat longer than the model is told"],
+      says=r"and not with 4")

@@ -55,7 +55,7 @@ fault("a token is drawn though all are forbidden", "lib/hftrain/generation/draws
 fault("a temperature that is 0 in float32 is taken", "lib/hftrain/generation/generation_config_json.cpp", "bounds.open ? acts > bounds.least", "bounds.open ? given > bounds.least && acts >= 0",
       tests=["generation: mistakes in a generation config are told together"], says=r"vanishing|no mistake|refusal|unexpected")
 
-fault("a chat asks for more tokens than the model has positions", "apps/hftrain/commands/generate.cpp", "if (left > 0) return std::min(kAnswerTokens, left);", "if (left > 0) return kAnswerTokens;",
+fault("a chat asks for more tokens than the model has positions", "apps/hftrain/commands/generate_chat.cpp", "if (left > 0) return std::min(kAnswerTokens, left);", "if (left > 0) return kAnswerTokens;",
       tests=["runs: generation: a chat follows the template"], says=r"ended with 4|exit|too long")
 
 fault("an adapter of an older peft is taken to tie matrices", "lib/hftrain/architectures/adapter_config.cpp", '!config.contains("peft_version") || !config', "!config",
