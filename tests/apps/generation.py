@@ -299,6 +299,19 @@ def a_chat_longer_than_the_model_is_told(writer, place):
         expect("where: turn 2\n" in counted and "max_length is 40" in counted, "a length that counts all", counted)
 
 
+def a_chat_is_left_by_a_key_without_an_error(writer, place):
+    model = writer.with_files(os.path.join(place, "chat"), tokenizer_config=writer.changed_tokenizer(chat_template=TEMPLATE))
+    words = writer.words("--chat", "--max_new_tokens", 3, model=model)
+    for typed in ([("> ", "\x03")], [("> ", "hello\n"), ("> ", "\x03")]):
+        pieces, code = on_terminal(writer, words, typed)
+        shown = b"".join(pieces).decode()
+        expect(code == 130, f"it ended with {code} and not with 130", shown)
+        expect("error:" not in shown and "interrupted" not in shown and shown.endswith("\r\n"), "quietly", shown)
+    pieces, code = on_terminal(writer, [*words, "--json"], [("> ", "hello\n"), ("> ", "\x03")])
+    shown = b"".join(pieces).decode()
+    expect(code == 130 and '"messages"' in shown and "error:" not in shown, "with what was said", shown)
+
+
 def a_pipe_that_stays_open_gets_its_answers(writer, place):
     expected = [one["text"] for one in writer.texts("--prompt", *PROMPTS)]
     for flags in ([], ["--batch_size", "3"], ["--json"]):
@@ -546,7 +559,7 @@ SCENARIOS = [prompts_come_from_words_files_and_pipes, settings_of_the_folder_cou
              sampling_with_a_seed_is_the_same_for_any_batch, guesses_ahead_change_no_text,
              copies_of_weights_foresee_and_change_no_text, texts_come_as_they_are_written,
              a_character_of_several_tokens_is_shown_whole, a_chat_follows_the_template, a_chat_longer_than_the_model_is_told,
-             mistakes_are_told, settings_that_do_nothing_are_told,
+             a_chat_is_left_by_a_key_without_an_error, mistakes_are_told, settings_that_do_nothing_are_told,
              a_variable_of_threads_that_holds_no_number_is_told, signals_end_it, a_pipe_that_stays_open_gets_its_answers,
              old_folders_keep_settings_in_config_json, a_signal_is_heard_while_the_worker_does_not_read,
              a_signal_is_heard_while_nobody_reads, a_worker_that_cannot_be_loaded_is_told,

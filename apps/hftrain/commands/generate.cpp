@@ -118,18 +118,34 @@ void continue_prompts(const Session& session, PromptSource& source) {
     document.finish(session.worker.seconds(), session.worker.steps(), session.worker.draft_steps());
 }
 
-// One turn; false at the end.
-bool take_turn(const Session& session, ChatHistory& history, PromptSource& source, bool asks) {
+// Of a chat, without a line where it ends. Ctrl-C is a way to leave who asks for one, and no mistake.
+struct Turn {
+  std::optional<std::string> line;
+  ExitCode end = ExitCode::kDone;
+};
+
+Turn next_turn(PromptSource& source, bool asks) {
+  try {
+    return {source.next()};
+  } catch (const Error& error) {
+    if (!asks || error.code() != ExitCode::kInterrupted) throw;
+    return {std::nullopt, ExitCode::kInterrupted};
+  }
+}
+
+// One turn; with how the chat ends where it does.
+std::optional<ExitCode> take_turn(const Session& session, ChatHistory& history, PromptSource& source,
+                                  bool asks) {
   if (asks) session.context.err << "> " << std::flush;
-  const auto line = source.next();
-  if (!line) return false;
-  if (line->empty() && asks) return true;
+  const auto [line, end] = next_turn(source, asks);
+  if (!line) return end;
+  if (line->empty() && asks) return std::nullopt;
   std::vector<WrittenPrompt> turn = {{*line, history.ask(*line), {}}};
   TextRequest request = session.request();
   history.fit_answer(turn.front().prompt, request.settings);
   write_batch(session, turn, std::move(request));
   history.answered(session.model.text_of(turn.front().texts.front().ids));
-  return true;
+  return std::nullopt;
 }
 
 void print_conversation(const Session& session, const ChatHistory& history) {
@@ -138,11 +154,12 @@ void print_conversation(const Session& session, const ChatHistory& history) {
               << std::endl;
 }
 
-void converse(const Session& session, ChatHistory& history, PromptSource& source) {
+ExitCode converse(const Session& session, ChatHistory& history, PromptSource& source) {
   const bool asks = source.asks();
   if (asks) session.context.err << "a chat; Ctrl-D ends it" << std::endl;
+  std::optional<ExitCode> end;
   try {
-    while (take_turn(session, history, source, asks)) continue;
+    while (!end) end = take_turn(session, history, source, asks);
   } catch (const Error&) {  // of this turn: what was said before it is not lost
     if (history.end_with_answer()) print_conversation(session, history);
     throw;
@@ -150,6 +167,7 @@ void converse(const Session& session, ChatHistory& history, PromptSource& source
   if (asks) session.context.err << std::endl;
   if (history.turns() == 0 && !asks) throw no_prompt(source);
   print_conversation(session, history);
+  return *end;
 }
 
 }  // namespace
@@ -173,11 +191,8 @@ ExitCode run_generate(const CommandContext& context) {
   std::ostream out(&written);
   out.exceptions(std::ios::badbit);
   const Session session{context, *flags, model, worker, out, as_they_come};
-  if (history) {
-    converse(session, *history, source);
-  } else {
-    continue_prompts(session, source);
-  }
+  if (history) return converse(session, *history, source);
+  continue_prompts(session, source);
   return ExitCode::kDone;
 }
 

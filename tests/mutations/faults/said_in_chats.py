@@ -11,3 +11,8 @@ fault("a chat goes on beyond the positions that are computed without a word",
       CHAT, "if (left > 0) return std::min", "if (!model.architecture->bounded_positions()) return kAnswerTokens;\n  if (left > 0) return std::min",
       tests=["runs: generation: a chat longer than the model is told"],
       says=r"and not with 4")
+
+fault("whoever leaves a chat by a key has made a mistake",
+      "apps/hftrain/commands/generate.cpp", "if (!asks || error.code() != ExitCode::kInterrupted) throw;", "if (!asks || error.code() != ExitCode::kDone) throw;",
+      tests=["runs: generation: a chat is left by a key without an error"],
+      says=r"quietly")
