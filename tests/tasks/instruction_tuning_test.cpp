@@ -275,6 +275,30 @@ TEST_CASE("instruction data: what was remarked of rows is told again where they 
   CHECK(told() == std::pair(first, true));
 }
 
+TEST_CASE("instruction data: answers of which the end is not learnt are told of", "[tasks][instructions]") {
+  const auto remarks_of = [](const std::string& answer) {
+    InstructionFixture fixture;
+    fixture.arguments.instructions.assistant_only_loss = true;
+    fixture.use_template(turns(answer));
+    const std::string row =
+        R"({"messages": [{"role": "user", "content": "the"}, {"role": "assistant", "content": "river"}]})"
+        "\n";
+    std::string text;
+    const data::PrepareObserver observer{
+        .logger = Logger(LogLevel::kInfo, [&](LogLevel, std::string_view line) { text.append(line); })};
+    const auto load = [&] { return tokenizer::Tokenizer::load(fixture.folder / "tokenizer"); };
+    data::prepare(fixture.request("rows.jsonl", row), load, observer);
+    return text;
+  };
+  const std::string said = "{% generation %}{{ m['content'] }}", end = "{{ eos_token }}",
+                    over = "{% endgeneration %}";
+  CHECK_THAT(remarks_of(said + over + end), Contains("the model may not learn to stop"));
+  CHECK_THAT(remarks_of(said + "." + over), Contains("the model may not learn to stop"));
+  CHECK_THAT(remarks_of(said + end + over), !Contains("learn to stop"));
+  CHECK_THAT(remarks_of(said + end + "{{ '.' }}" + over), !Contains("learn to stop"));
+  CHECK_THAT(remarks_of("{{ m['content'] + eos_token }}"), !Contains("learn to stop"));
+}
+
 TEST_CASE("instruction data: a template that does not tell where an answer stands is refused",
           "[tasks][instructions]") {
   const std::string talk =

@@ -28,7 +28,10 @@ chat::Value joined_messages(const chat::Value& first, const chat::Value& second)
 class InstructionEncoder final : public data::Encoder {
  public:
   InstructionEncoder(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, InstructionEncoding encoding)
-      : tokenizer_(std::move(tokenizer)), encoding_(std::move(encoding)) {}
+      : tokenizer_(std::move(tokenizer)), encoding_(std::move(encoding)), ends_(tokenizer_->special_ids()) {
+    const auto end = encoding_.end_of_text ? tokenizer_->token_to_id(*encoding_.end_of_text) : std::nullopt;
+    if (end) ends_.push_back(*end);
+  }
 
   data::FeatureSchema schema() const override {
     return {{data::kInputIds, data::FeatureType::kTokenIds}, {kLabelColumn, data::FeatureType::kInteger}};
@@ -74,6 +77,11 @@ class InstructionEncoder final : public data::Encoder {
           {"no marks",
            "the chat template marks nothing with {% generation %}: what it writes behind its opening of an "
            "answer counts as the assistant's"});
+    if (unended_ > 0 && ended_ == 0)
+      made.push_back({"no end",
+                      "of what counts as the assistant's no token ends an answer: the model may not learn to "
+                      "stop. {% generation %} is to hold the end of a turn, too, and that a special token or "
+                      "the end of text"});
     if (encoding_.asked_for_completions)
       tell(without_completion_, " row has no completion: --completion_only_loss has no effect on it",
            " rows have no completion: --completion_only_loss has no effect on them");
@@ -176,7 +184,9 @@ class InstructionEncoder final : public data::Encoder {
     TokenizedInstruction made{.ids = std::move(whole.ids), .counts = {}, .labels = {}};
     made.counts.assign(made.ids.size(), 1);
     if (instruction.has_completion) mark_completion(prompt, made);
-    if (encoding_.assistant_only) keep_assistant(whole.assistant, made.counts);
+    if (!encoding_.assistant_only) return made;
+    keep_assistant(whole.assistant, made.counts);
+    ++(ends_in(made.ids, whole.assistant) ? ended_ : unended_);
     return made;
   }
 
@@ -193,6 +203,16 @@ class InstructionEncoder final : public data::Encoder {
     if (parted.first != prompt.end()) ++uneven_;
     if (encoding_.completion_only)
       std::fill(whole.counts.begin(), whole.counts.begin() + (parted.first - prompt.begin()), 0);
+  }
+
+  // Whether an end is in the last of what the assistant says; a line end may stand behind it.
+  bool ends_in(const std::vector<int32_t>& ids, const std::vector<uint8_t>& assistant) const {
+    size_t at = ids.size();
+    while (at > 0 && assistant[at - 1] == 0) --at;
+    for (; at > 0 && assistant[at - 1] != 0; --at) {
+      if (std::find(ends_.begin(), ends_.end(), ids[at - 1]) != ends_.end()) return true;
+    }
+    return false;
   }
 
   static void keep_assistant(const std::vector<uint8_t>& assistant, std::vector<uint8_t>& counts) {
@@ -221,9 +241,10 @@ class InstructionEncoder final : public data::Encoder {
 
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;
   InstructionEncoding encoding_;
+  std::vector<tokenizer::TokenId> ends_;  // tokens that may end an answer
   // Rows, for remarks.
   mutable std::atomic<int64_t> left_out_ = 0, uneven_ = 0, without_completion_ = 0, teaching_ = 0,
-                               untaught_ = 0, unmarked_ = 0;
+                               untaught_ = 0, unmarked_ = 0, ended_ = 0, unended_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 # What conversations and their lengths are told, and how a chat is left.
 
 CHAT = "apps/hftrain/commands/generate_chat.cpp"
+ENCODER = "lib/hftrain/tasks/instruction_encoder.cpp"
 
 fault("prompts are counted from 0 where they leave no room",
       "lib/hftrain/generation/generate.cpp", "std::to_string(prompt.number + 1)", "std::to_string(prompt.number)",
@@ -16,3 +17,8 @@ fault("whoever leaves a chat by a key has made a mistake",
       "apps/hftrain/commands/generate.cpp", "if (!asks || error.code() != ExitCode::kInterrupted) throw;", "if (!asks || error.code() != ExitCode::kDone) throw;",
       tests=["runs: generation: a chat is left by a key without an error"],
       says=r"quietly")
+
+fault("a model that never learns to stop is trained without a word",
+      ENCODER, "if (unended_ > 0 && ended_ == 0)", "if (unended_ > 0 && ended_ > 0)",
+      tests=["tasks: instruction data: answers of which the end is not learnt are told of"],
+      says=r"may not learn to stop")
