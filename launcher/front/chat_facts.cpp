@@ -10,6 +10,7 @@
 #include "hftrain/base/text.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/resolve.h"
+#include "hftrain/plan/special_tokens.h"
 
 namespace hftrain::front {
 namespace {
@@ -60,10 +61,11 @@ void require_tokens(const std::string& folder, const tokenizer::Tokenizer& token
           "file alone");
 }
 
-// The one template of the flag in the place of the tokenizer's.
-void take_template(const std::string& named, const std::string& place, const tokenizer::Tokenizer& tokenizer,
+// The one template of the flag in the place of the tokenizer's. Whether it brings an end of text.
+bool take_template(const std::string& named, const std::string& place, const tokenizer::Tokenizer& tokenizer,
                    plan::ModelFacts& facts) {
   chat::TemplateFolder::Source source;
+  bool brings_end = false;
   if (is_template_file(place)) {
     source = {read_file(place, ExitCode::kData), place};
   } else {
@@ -78,10 +80,12 @@ void take_template(const std::string& named, const std::string& place, const tok
     if (const auto end = token_named(other, "eos_token")) {
       set_token(*facts.chat, "eos_token", *end);
       facts.tokenizer_settings["eos_token"] = *end;
+      brings_end = true;
     }
   }
   facts.chat_template = source.text;
   facts.chat->templates = {{"default", std::move(source)}};
+  return brings_end;
 }
 
 int64_t id_of(const std::string& token, const char* flag, const tokenizer::Tokenizer& tokenizer) {
@@ -108,6 +112,7 @@ void add_chat_facts(const arguments::ParseOutcome& parsed, const Environment& en
   facts.chat = chat::read_template_folder(facts.tokenizer_folder);
   plan::SpecialTokens& ids = *facts.special_tokens;
   take_token("eos_token", asked.eos_token, facts);
+  bool other_end = false;
   if (const auto& path = asked.chat_template_path) {
     const arguments::ModelArguments& model = parsed.arguments.model;
     if (names_template_file(*path) && !path_exists(*path)) {
@@ -122,11 +127,12 @@ void add_chat_facts(const arguments::ParseOutcome& parsed, const Environment& en
                                   ? *path
                                   : plan::resolve_model_folder(*path, kTemplateFlag, model.model_revision,
                                                                plan::hub_cache(model.cache_dir, environment));
-    take_template(*path, place, tokenizer, facts);
+    other_end = take_template(*path, place, tokenizer, facts);
   }
   const auto end = token_named(*facts.chat, "eos_token");
   if (end && facts.tokenizer_settings.contains("eos_token"))
     ids.eos = id_of(*end, asked.eos_token == end ? "--eos_token" : kTemplateFlag, tokenizer);
+  if (other_end && ids.eos) plan::replace_end_tokens(*ids.eos, facts);
   take_token("pad_token", asked.pad_token, facts);
   if (asked.pad_token) ids.pad = id_of(*asked.pad_token, "--pad_token", tokenizer);
   if (ids.pad || !ids.eos || !end) return;

@@ -172,6 +172,22 @@ def every_flag_acts_by_flag_and_by_file(fixture, folder):
     expect(parts_of(result.stderr) == [{"what", "where", "why", "try"}] and "{% generation %}" in result.stderr, "no marks and no opening", result.stderr)
 
 
+def a_templates_folder_brings_the_one_end(fixture, folder):
+    model = os.path.join(folder, "model")
+    fixture.call(*fixture.flags(model, "--max_steps", 1, "--max_train_samples", 16))
+    own = read_json(model, "generation_config.json")
+    end = own["eos_token_id"]
+    for name, template, ends in (("folder", fixture.chat, end), ("file", os.path.join(fixture.chat, "chat_template.jinja"), [7, end])):
+        write(folder, {"model/generation_config.json": json.dumps({**own, "eos_token_id": [7, end]})})
+        output = os.path.join(folder, name)
+        words = fixture.flags(output, "--max_steps", 1, "--max_train_samples", 16, "--model_name_or_path", model, "--chat_template_path", template)
+        for flag in ("--model_type", "--config_overrides"):
+            at = words.index(flag)
+            del words[at:at + 2]
+        fixture.call(*words)
+        expect(read_json(output, "generation_config.json")["eos_token_id"] == ends, f"the ends beside a template's {name}", read_json(output, "generation_config.json"))
+
+
 def what_cannot_be_learned_is_refused(fixture, folder):
     output = os.path.join(folder, "out")
 
@@ -235,7 +251,7 @@ def the_run_of_the_page_works(fixture, folder):
 
 
 SCENARIOS = [answers_are_learned, packed_rows_give_what_single_rows_give, a_run_resumed_within_packed_rows_gives_the_same_bits, every_flag_acts_by_flag_and_by_file,
-             what_cannot_be_learned_is_refused, the_run_of_the_page_works]
+             a_templates_folder_brings_the_one_end, what_cannot_be_learned_is_refused, the_run_of_the_page_works]
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, sys.argv[1:], Instructions)

@@ -51,6 +51,29 @@ TEST_CASE("a generation config stays as the model's folder has it, byte for byte
   CHECK(loaded.error().code() == ExitCode::kData);
 }
 
+TEST_CASE("ends of a generation config stand in it once, and alone behind another's template") {
+  Case loaded;
+  loaded.model.source_folder = "/model";
+  loaded.model.special_tokens = SpecialTokens{std::nullopt, 9, 3};
+  const auto ends = [&](const std::string& before) {
+    loaded.model.generation_config = "{\"eos_token_id\": " + before + "}";
+    return parse_json(loaded.plan().model.generation_config, "the plan")["eos_token_id"];
+  };
+  CHECK(ends("[7, 7, 6]") == Json({9, 7, 6}));
+  CHECK(ends("7") == Json({9, 7}));
+  CHECK(ends("null") == Json::array({9}));
+
+  loaded.model.generation_config = R"({"eos_token_id": [7, 9], "top_k": 3})";
+  replace_end_tokens(9, loaded.model);
+  CHECK(parse_json(loaded.model.generation_config, "the facts") == Json({{"eos_token_id", 9}, {"top_k", 3}}));
+  loaded.model.generation_config = "{\"eos_token_id\":  9}";
+  replace_end_tokens(9, loaded.model);
+  CHECK(loaded.model.generation_config == "{\"eos_token_id\":  9}");
+  loaded.model.generation_config.clear();
+  replace_end_tokens(9, loaded.model);
+  CHECK(loaded.model.generation_config.empty());
+}
+
 TEST_CASE("keys of a generation config that nobody reads are told where texts are written by it") {
   const Case loaded;
   RunPlan plan = loaded.plan();

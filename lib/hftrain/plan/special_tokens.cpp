@@ -57,10 +57,8 @@ bool agrees(const Json& generation, const NamedId& id) {
 void add_end_token(int64_t id, Json& generation) {
   Json all = {id};
   const Json present = id_in(generation, kEos);
-  if (present.is_array()) {
-    all.insert(all.end(), present.begin(), present.end());
-  } else if (!present.is_null()) {
-    all.push_back(present);
+  for (const Json& end : present.is_array() ? present : Json::array({present})) {
+    if (!end.is_null() && std::find(all.begin(), all.end(), end) == all.end()) all.push_back(end);
   }
   generation[kEos] = std::move(all);
 }
@@ -116,6 +114,14 @@ std::string generation_config_text(const ModelFacts& model, const Json& config) 
     }
   }
   return changed ? dump_json(generation) + '\n' : model.generation_config;
+}
+
+void replace_end_tokens(int64_t id, ModelFacts& model) {
+  if (model.generation_config.empty()) return;
+  Json generation = read_generation_config(model);
+  if (id_in(generation, kEos) == Json(id)) return;
+  generation[kEos] = id;
+  model.generation_config = dump_json(generation) + '\n';
 }
 
 std::vector<std::string> changed_special_tokens(const ModelFacts& model) {

@@ -22,3 +22,13 @@ fault("a model that never learns to stop is trained without a word",
       ENCODER, "if (unended_ > 0 && ended_ == 0)", "if (unended_ > 0 && ended_ > 0)",
       tests=["tasks: instruction data: answers of which the end is not learnt are told of"],
       says=r"may not learn to stop")
+
+fault("ends of a generation config stand in it twice",
+      "lib/hftrain/plan/special_tokens.cpp", "!end.is_null() && std::find(all.begin(), all.end(), end) == all.end()", "!end.is_null()",
+      tests=["plan: ends of a generation config stand in it once, and alone behind another's template"],
+      says=r"\[7, 7, 6\]")
+
+fault("the end of a template's folder stands beside the model's old ones",
+      "launcher/front/chat_facts.cpp", "if (other_end && ids.eos) plan::replace_end_tokens", "if (other_end && !ids.eos) plan::replace_end_tokens",
+      tests=["runs: instruction tuning: a templates folder brings the one end"],
+      says=r"beside a template's folder")
