@@ -450,25 +450,20 @@ TEST_CASE("distributed_type NO is one process, whatever num_processes says, and 
   CHECK(notes(AccelerateFile(usual("NO", "num_processes: 1\n")).outcome()).empty());
 }
 
-TEST_CASE("a file without num_processes takes it from the command line, else means every GPU") {
-  const AccelerateFile file(usual("FSDP", "mixed_precision: bf16\n"));
-  const ParseOutcome open = file.outcome();
-  CHECK_FALSE(open.arguments.launch.nproc_per_node);
-  CHECK(contains(notes(open), "the Accelerate file has no num_processes: one rank on every visible GPU"));
-  for (const Words& words : {Words{"--num_processes", "4"}, Words{"--nproc_per_node", "4"}}) {
-    const ParseOutcome told = file.outcome(words);
-    CHECK(told.arguments.launch.nproc_per_node == "4");
-    CHECK_FALSE(contains(notes(told), "num_processes"));
-  }
-}
-
-TEST_CASE("num_processes -1 asks for it on the command line, as for accelerate launch") {
-  const AccelerateFile file(usual("MULTI_CPU", "num_processes: -1\n"));
-  const std::string text = file.mistakes();
+TEST_CASE("num_processes -1, or none, asks for it on the command line, as for accelerate launch") {
+  const AccelerateFile open(usual("MULTI_CPU", "num_processes: -1\n"));
+  const AccelerateFile silent(usual("FSDP", "mixed_precision: bf16\n"));
   CHECK(contains(
-      text, "num_processes -1 leaves the number of ranks to the command line\n  where: " + file.at("14:16")));
-  CHECK(contains(text, "--num_processes N"));
-  CHECK(file.arguments({"--num_processes", "2"}).launch.nproc_per_node == "2");
+      open.mistakes(),
+      "num_processes -1 leaves the number of ranks to the command line\n  where: " + open.at("14:16")));
+  CHECK(contains(
+      silent.mistakes(),
+      "the Accelerate file has no num_processes, which leaves the number of ranks to the command line"));
+  for (const AccelerateFile* file : {&open, &silent}) {
+    CHECK(contains(file->mistakes(), "try: --num_processes N"));
+    for (const Words& words : {Words{"--num_processes", "4"}, Words{"--nproc_per_node", "4"}})
+      CHECK(file->arguments(words).launch.nproc_per_node == "4");
+  }
 }
 
 TEST_CASE("where a launcher has started the ranks, an Accelerate file need not say how many there are") {

@@ -97,7 +97,7 @@ class Parser {
     raw.insert(raw.begin(), variables.begin(), variables.end());
     drop_other_kinds(raw, outcome_.notes);
     drop_keys_of_several_machines(raw, outcome_.notes);
-    settle_open_ranks(raw, is_started_as_rank(environment_, raw), outcome_.notes, problems_);
+    settle_open_ranks(raw, is_started_as_rank(environment_, raw), problems_);
     divide_processes(raw, problems_);
     check(raw);
     return std::move(outcome_);

@@ -22,3 +22,8 @@ fault("false in JSON is no word of a flag that has one for it",
       "lib/hftrain/arguments/yaml_meaning.cpp", "return is_truth ? Json(text == \"true\") : written;", "return is_truth ? Json(text) : written;",
       tests=["arguments: false in JSON is the no of a flag that has one, as it is behind a reader of YAML"],
       says=r"eval_strategy|false")
+
+fault("a file that does not say how many ranks there are is taken without a question",
+      "lib/hftrain/arguments/import/accelerate_layers.cpp", "if (ranks_are_started || std::any_of(", "if (ranks_are_started || left_open.written.is_null() || std::any_of(",
+      tests=["arguments: num_processes -1, or none, asks for it on the command line, as for accelerate launch"],
+      says=r"no num_processes|num_processes N")

@@ -31,11 +31,9 @@ void drop_other_kinds(std::vector<RawArgument>& raw, Diagnostics& notes);
 // are what `accelerate config` writes anyway.
 void drop_keys_of_several_machines(std::vector<RawArgument>& raw, Diagnostics& notes);
 
-// An Accelerate file may leave num_processes to the command line, by -1 or by not naming it. -1 with nothing
-// on the command line is a problem, as for accelerate launch; a file that does not name it means every
-// visible GPU, which is said. Neither is asked where a launcher has started the ranks.
-void settle_open_ranks(std::vector<RawArgument>& raw, bool ranks_are_started, Diagnostics& notes,
-                       Diagnostics& problems);
+// An Accelerate file may leave num_processes to the command line, by -1 or by not naming it, which is the same
+// to accelerate launch. With nothing there, either, it is a problem, but where a launcher has started the ranks.
+void settle_open_ranks(std::vector<RawArgument>& raw, bool ranks_are_started, Diagnostics& problems);
 
 // What must agree although a later layer would win: accumulation steps (rule D1) and the DeepSpeed file (D6).
 // `given` is what merge has seen.

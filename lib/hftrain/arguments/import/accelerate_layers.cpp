@@ -121,8 +121,7 @@ void drop_keys_of_several_machines(std::vector<RawArgument>& raw, Diagnostics& n
   });
 }
 
-void settle_open_ranks(std::vector<RawArgument>& raw, bool ranks_are_started, Diagnostics& notes,
-                       Diagnostics& problems) {
+void settle_open_ranks(std::vector<RawArgument>& raw, bool ranks_are_started, Diagnostics& problems) {
   const auto means_ranks = [](const RawArgument& each) {
     return each.flag->name == "nproc_per_node" || each.flag->replaced_by.flag == "nproc_per_node";
   };
@@ -135,20 +134,13 @@ void settle_open_ranks(std::vector<RawArgument>& raw, bool ranks_are_started, Di
   const RawArgument left_open = std::move(*open);
   raw.erase(open);
   if (ranks_are_started || std::any_of(raw.begin(), raw.end(), means_ranks)) return;
-  if (!left_open.written.is_null()) {
-    problems.push_back({.what = "num_processes " + left_open.written.get<std::string>() +
-                                " leaves the number of ranks to the command line",
-                        .where = left_open.origin,
-                        .why = "and none is given there",
-                        .hint = "--num_processes N"});
-    return;
-  }
-  notes.push_back({.severity = Diagnostic::Severity::kNote,
-                   .what = "the Accelerate file has no num_processes: one rank on every visible GPU, or one "
-                           "CPU rank",
-                   .where = left_open.origin,
-                   .why = "",
-                   .hint = "--num_processes N"});
+  const std::string what = left_open.written.is_null()
+                               ? "the Accelerate file has no num_processes, which"
+                               : "num_processes " + left_open.written.get<std::string>();
+  problems.push_back({.what = what + " leaves the number of ranks to the command line",
+                      .where = left_open.origin,
+                      .why = "and none is given there",
+                      .hint = "--num_processes N"});
 }
 
 void check_accelerate_agrees(const std::vector<RawArgument>& raw, const ParseOutcome& outcome,
