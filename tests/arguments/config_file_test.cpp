@@ -390,6 +390,15 @@ TEST_CASE("an unknown key inside a mapping is reported at its own place") {
   CHECK(contains(mistakes({"--config", file.path}), "unknown key 'even_batch'\n  where: " + file.at("3:15")));
 }
 
+TEST_CASE("an unknown key in a file that stands for a mapping is reported at its own place") {
+  const WrittenFile mapping("{\"split_batches\": true,\n \"even_batch\": true}\n");
+  CHECK(contains(mistakes({"--accelerator_config", mapping.path}),
+                 "unknown key 'even_batch'\n  where: " + mapping.at("2:16")));
+  const WrittenFile file("accelerator_config: " + mapping.path + '\n');
+  CHECK(contains(mistakes({"--config", file.path}),
+                 "unknown key 'even_batch'\n  where: " + mapping.at("2:16")));
+}
+
 TEST_CASE("files that are no configuration at all") {
   CHECK(contains(mistakes({"--config", "/nonexistent/run.yaml"}), "/nonexistent/run.yaml"));
   const WrittenFile broken("seed: [1\nmax_steps: 2\n"), list("- seed\n"), two("seed: 1\n---\nseed: 2\n"),

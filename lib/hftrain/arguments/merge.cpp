@@ -366,10 +366,11 @@ class Merger {
       check(raw.flag->support, raw.spelling, Candidate{.raw = &raw});
       return;
     }
-    problems_.push_back({.what = raw.spelling + ": " + error.what,
-                         .where = where(raw, error.pointer),
-                         .why = "it takes " + takes(*raw.flag),
-                         .hint = error.hint.empty() ? explain(std::string(raw.flag->name)) : error.hint});
+    problems_.push_back(
+        {.what = raw.spelling + ": " + error.what,
+         .where = error.file.empty() ? where(raw, error.pointer) : where_in_file(error.file, error.pointer),
+         .why = "it takes " + takes(*raw.flag),
+         .hint = error.hint.empty() ? explain(std::string(raw.flag->name)) : error.hint});
   }
 
   static std::string takes(const Flag& flag) {
@@ -382,6 +383,13 @@ class Merger {
   static std::string where(const RawArgument& raw, const std::string& pointer) {
     const auto inner = raw.places.find(pointer);
     return inner == raw.places.end() ? place(raw.origin) : inner->second;
+  }
+
+  // file:line:column, or the file alone where the reader that knows positions takes less than the one of values.
+  static std::string where_in_file(const std::string& file, const std::string& pointer) {
+    Diagnostics untold;
+    const std::optional<Section> section = read_section_file(file, untold);
+    return section ? section->place(pointer) : file;
   }
 
   const std::string& home_;

@@ -18,7 +18,8 @@ namespace hftrain::arguments {
 struct ValueError {
   std::string what;
   std::string hint;
-  std::string pointer;  // JSON pointer of the offending part of a mapping; empty: the value as a whole
+  std::string pointer;    // JSON pointer of the offending part of a mapping; empty: the value as a whole
+  std::string file = {};  // in which the mapping stands; empty: where the flag was given
 };
 
 template <typename T>

@@ -27,3 +27,8 @@ fault("a file that does not say how many ranks there are is taken without a ques
       "lib/hftrain/arguments/import/accelerate_layers.cpp", "if (ranks_are_started || std::any_of(", "if (ranks_are_started || left_open.written.is_null() || std::any_of(",
       tests=["arguments: num_processes -1, or none, asks for it on the command line, as for accelerate launch"],
       says=r"no num_processes|num_processes N")
+
+fault("an unknown key in the file of a mapping is laid to the command line",
+      "lib/hftrain/arguments/value.cpp", "if (auto* error = std::get_if<ValueError>(&mapping)) error->file = file_of_mapping(written);", "",
+      tests=["arguments: an unknown key in a file that stands for a mapping is reported at its own place"],
+      says=r"2:16")
