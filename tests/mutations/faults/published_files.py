@@ -30,11 +30,6 @@ fault("an unknown key of an Accelerate file is refused without a reason",
       tests=["arguments: an unknown key is refused with a reason and with what to do, also one of older releases"],
       says=r"why: accelerate")
 
-fault("an FSDP file without num_processes is refused",
-      "lib/hftrain/arguments/import/accelerate_layers.cpp", "if (!left_open.written.is_null()) {", "if (left_open.written.is_null() || !left_open.written.is_null()) {",
-      tests=["arguments: a file without num_processes takes it from the command line, else means every GPU"],
-      says=r"type must be string|leaves the number of ranks")
-
 fault("distributed_type NO takes num_processes for its ranks",
       "lib/hftrain/arguments/import/accelerate.cpp", 'return file_.add("num_processes", "num_processes", "1", file_.place("/num_processes"));',
       'return file_.add("num_processes", "num_processes", std::to_string(std::max<int64_t>(total, 1)), file_.place("/num_processes"));',
