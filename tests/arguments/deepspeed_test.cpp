@@ -639,7 +639,7 @@ TEST_CASE("keys that DeepSpeed does not know are refused in sections that are of
             .mistakes()
             .empty());
   CHECK(contains(with_key(R"("tp_size": 1)").mistakes(), "unknown key 'tp_size'"));
-  CHECK_FALSE(contains(with_key(R"("tp_size": 1)").mistakes(), "belongs in tensor_parallel"));
+  CHECK_FALSE(contains(with_key(R"("tp_grain_size": 64)").mistakes(), "belongs in tensor_parallel"));
 }
 
 TEST_CASE("every form of off is taken of keys that are gone") {

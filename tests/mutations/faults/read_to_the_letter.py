@@ -29,6 +29,6 @@ fault("a file that does not say how many ranks there are is taken without a ques
       says=r"no num_processes|num_processes N")
 
 fault("an unknown key in the file of a mapping is laid to the command line",
-      "lib/hftrain/arguments/value.cpp", "if (auto* error = std::get_if<ValueError>(&mapping)) error->file = file_of_mapping(written);", "",
+      "lib/hftrain/arguments/value.cpp", "error->file = file_of_mapping(written);", "error->file = file_of_mapping(Json());",
       tests=["arguments: an unknown key in a file that stands for a mapping is reported at its own place"],
       says=r"2:16")
