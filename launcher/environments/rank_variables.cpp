@@ -115,9 +115,9 @@ class Reader {
   }
 
   // A rank that is alone by what a shell or an image has kept, under a launcher of several: each would train alone and write
-  // into one folder. Launchers inside of another one (torchrun, deepspeed in a step of srun) leave their names.
+  // into one folder. Launchers inside of another one (deepspeed in a step of srun) leave their names; torchrun is known by its own.
   void refuse_what_others_deny(const StartedProcess& plain) const {
-    if (plain.size != 1 || first({"TORCHELASTIC_RUN_ID", "GROUP_RANK", "CROSS_RANK"})) return;
+    if (plain.size != 1 || first({"GROUP_RANK", "CROSS_RANK"})) return;
     Reader others(environment_, local_rank_);
     std::optional<StartedProcess> started;
     for (const Family& family : families()) {
