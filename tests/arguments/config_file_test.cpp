@@ -390,13 +390,19 @@ TEST_CASE("an unknown key inside a mapping is reported at its own place") {
   CHECK(contains(mistakes({"--config", file.path}), "unknown key 'even_batch'\n  where: " + file.at("3:15")));
 }
 
-TEST_CASE("an unknown key in a file that stands for a mapping is reported at its own place") {
+TEST_CASE("a wrong key in a file that stands for a mapping is reported at its own place") {
   const WrittenFile mapping("{\"split_batches\": true,\n \"even_batch\": true}\n");
   CHECK(contains(mistakes({"--accelerator_config", mapping.path}),
                  "unknown key 'even_batch'\n  where: " + mapping.at("2:16")));
   const WrittenFile file("accelerator_config: " + mapping.path + '\n');
   CHECK(contains(mistakes({"--config", file.path}),
                  "unknown key 'even_batch'\n  where: " + mapping.at("2:16")));
+  const WrittenFile refused("{\"use_configured_state\": true}\n"),
+      twice("{\"even_batches\": true, \"even_batches\": false}\n");
+  CHECK(contains(mistakes({"--accelerator_config", refused.path}),
+                 "is not supported\n  where: " + refused.at("1:26")));
+  CHECK(contains(mistakes({"--accelerator_config", twice.path}),
+                 "key 'even_batches' is given twice in " + twice.path));
 }
 
 TEST_CASE("files that are no configuration at all") {

@@ -366,11 +366,10 @@ class Merger {
       check(raw.flag->support, raw.spelling, Candidate{.raw = &raw});
       return;
     }
-    problems_.push_back(
-        {.what = raw.spelling + ": " + error.what,
-         .where = error.file.empty() ? where(raw, error.pointer) : where_in_file(error.file, error.pointer),
-         .why = "it takes " + takes(*raw.flag),
-         .hint = error.hint.empty() ? explain(std::string(raw.flag->name)) : error.hint});
+    problems_.push_back({.what = raw.spelling + ": " + error.what,
+                         .where = where(raw, error.pointer),
+                         .why = "it takes " + takes(*raw.flag),
+                         .hint = error.hint.empty() ? explain(std::string(raw.flag->name)) : error.hint});
   }
 
   static std::string takes(const Flag& flag) {
@@ -382,7 +381,10 @@ class Merger {
 
   static std::string where(const RawArgument& raw, const std::string& pointer) {
     const auto inner = raw.places.find(pointer);
-    return inner == raw.places.end() ? place(raw.origin) : inner->second;
+    if (inner != raw.places.end()) return inner->second;
+    const bool part = !pointer.empty() && raw.flag->slot.type == Type::kMapping;
+    const std::string file = part ? file_of_mapping(raw.written) : "";
+    return file.empty() ? place(raw.origin) : where_in_file(file, pointer);
   }
 
   // file:line:column, or the file alone where the reader that knows positions takes less than the one of values.

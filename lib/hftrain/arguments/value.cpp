@@ -179,24 +179,16 @@ std::string key_given_twice(const std::string& text) {
   return whole.is_discarded() ? "" : twice;
 }
 
-bool is_json_text(const std::string& text) {
-  return !text.empty() && text.front() == '{';
-}
-
-// The file whose name stands for a mapping; empty: the mapping itself was given.
-std::string file_of_mapping(const Json& written) {
-  const std::string text = written.is_string() ? trim(written.get<std::string>()) : "";
-  return is_json_text(text) ? "" : text;
-}
-
 Result<Json> mapping_text(const Json& written) {
   if (!written.is_string()) return written;
   const std::string text = trim(written.get<std::string>());
-  const bool is_text = is_json_text(text);
+  const bool is_text = text.starts_with('{');
   try {
     Json mapping = is_text ? parse_json(text, "the text", 2) : read_json_file(text, 2);
     const std::string twice = key_given_twice(is_text ? text : read_file(text));
-    if (!twice.empty()) return ValueError{"key '" + twice + "' is given twice", "keep one of the two", ""};
+    if (!twice.empty())
+      return ValueError{"key '" + twice + "' is given twice" + (is_text ? "" : " in " + text),
+                        "keep one of the two", ""};
     return mapping;
   } catch (const Error& error) {
     const Diagnostic& first = error.diagnostics().front();
@@ -320,6 +312,11 @@ Result<Json> as_written(const Flag& flag, const Json& written, const std::string
 
 }  // namespace
 
+std::string file_of_mapping(const Json& written) {
+  const std::string text = written.is_string() ? trim(written.get<std::string>()) : "";
+  return text.starts_with('{') ? "" : text;
+}
+
 std::string to_yaml(const Json& value) {
   return written(value, Reader::kPerson);
 }
@@ -374,9 +371,7 @@ Result<Json> convert(const Flag& flag, const Json& written, const std::string& h
       Result<Json> mapping = mapping_text(written);
       if (std::holds_alternative<ValueError>(mapping)) return mapping;
       if (!std::get<Json>(mapping).is_object()) return not_a(written, "a mapping");
-      if (!flag.keys.empty()) mapping = convert_mapping(flag.keys, std::get<Json>(mapping));
-      if (auto* error = std::get_if<ValueError>(&mapping)) error->file = file_of_mapping(written);
-      return mapping;
+      return flag.keys.empty() ? mapping : convert_mapping(flag.keys, std::get<Json>(mapping));
     }
     case Type::kText:
       break;

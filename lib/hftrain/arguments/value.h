@@ -18,13 +18,14 @@ namespace hftrain::arguments {
 struct ValueError {
   std::string what;
   std::string hint;
-  std::string pointer;    // JSON pointer of the offending part of a mapping; empty: the value as a whole
-  std::string file = {};  // in which the mapping stands; empty: where the flag was given
+  std::string pointer;  // JSON pointer of the offending part of a mapping; empty: the value as a whole
 };
 
 template <typename T>
 using Result = std::variant<T, ValueError>;
 
+// The JSON file whose name stands for a mapping; empty: the mapping itself was given.
+std::string file_of_mapping(const Json& written);
 // Type, choices and range are checked; support is not. `home` replaces a leading ~ in paths.
 Result<Json> convert(const Flag& flag, const Json& written, const std::string& home);
 // A mapping against its keys. Keys that start with "_" are comments and are dropped.

@@ -28,7 +28,7 @@ fault("a file that does not say how many ranks there are is taken without a ques
       tests=["arguments: num_processes -1, or none, asks for it on the command line, as for accelerate launch"],
       says=r"no num_processes|num_processes N")
 
-fault("an unknown key in the file of a mapping is laid to the command line",
-      "lib/hftrain/arguments/value.cpp", "error->file = file_of_mapping(written);", "error->file = file_of_mapping(Json());",
-      tests=["arguments: an unknown key in a file that stands for a mapping is reported at its own place"],
+fault("a wrong key in the file of a mapping is laid to the command line",
+      "lib/hftrain/arguments/merge.cpp", 'part ? file_of_mapping(raw.written) : ""', 'part ? file_of_mapping(Json()) : ""',
+      tests=["arguments: a wrong key in a file that stands for a mapping is reported at its own place"],
       says=r"2:16")
