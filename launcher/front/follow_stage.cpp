@@ -12,6 +12,7 @@
 #include "hftrain/base/caught_error.h"
 #include "hftrain/base/clock.h"
 #include "hftrain/base/file.h"
+#include "hftrain/plan/disk_check.h"
 #include "hftrain/plan/identity.h"
 #include "hftrain/storage/checkpoint_folder.h"
 #include "hftrain/storage/file_system.h"
@@ -79,6 +80,14 @@ void check_model_folder(const plan::RunPlan& plan) {
       .where(folder)
       .why("every node reads the weights itself")
       .hint("a folder that all nodes share, or a copy at the same place on each");
+}
+
+// Node 0 has asked for its own disk. Throws an Error (kDisk) where not one checkpoint has room on this one; what it returns is a
+// warning.
+std::optional<Diagnostic> check_own_disk(plan::RunPlan& plan) {
+  plan.disk.free_bytes = static_cast<int64_t>(free_bytes(plan.output_dir));
+  if (const auto small = plan::disk_too_small(plan)) throw Error(ExitCode::kDisk, {*small});
+  return plan::disk_too_small_for_all(plan);
 }
 
 class FollowStage {
@@ -251,10 +260,13 @@ class FollowStage {
     point_at(paths_, "validation_mismatched", plan_.data.validation_mismatched);
     point_at(paths_, "test_mismatched", plan_.data.test_mismatched);
     CheckpointMark checkpoint;
+    std::optional<Diagnostic> note;
     follower_->run_in_background([&](const std::atomic<bool>&) {
       if (own_folder_) plan_ = plan_for_own_folder(plan_, inputs_);
+      if (own_folder_ && output_) note = check_own_disk(plan_);
       checkpoint = checkpoint_mark(plan_.saving.resume_from);
     });
+    if (note) show({*note}, console_);
     if (checkpoint != CheckpointMark{message.step, message.files}) {  // node 0 ends the job and says why
       follower_->say(launcher::PlanTaken{{}, checkpoint.step, checkpoint.files});
       return;

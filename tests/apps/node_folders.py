@@ -223,6 +223,25 @@ def scenario_a_model_that_a_further_node_cannot_write_is_found_by_the_rehearsal(
         check("and leaves nothing", ".model.tmp" not in os.listdir(output), str(os.listdir(output)))
 
 
+def scenario_a_further_node_without_room_for_a_checkpoint_ends_the_job(scenario):
+    for name, kilobytes in (("full", 64), ("little", 1024)):
+        port, fronts = free_port(), []
+        first, second = outputs(scenario, name)
+        os.makedirs(second)
+        for index, output in enumerate((first, second)):
+            argv = scenario.flags(output, *scenario.nodes(port, index), "--save_strategy", "steps", "--save_steps", "2", "--save_on_each_node")
+            if index == 1:
+                argv = ["sh", "-c", f"mount -t tmpfs -o size={kilobytes}k none {output} && exec \"$@\"", "sh", *argv]
+            fronts.append(scenario.front(index, argv, f"{name}-{index}"))
+        codes, told = [front.wait() for front in fronts], [front.text() for front in fronts]
+        check(f"{name}: a node whose disk cannot hold the checkpoints ends the job with 7", codes == [7, 7], f"{codes}\n{told}")
+        if name == "full":
+            check("where not one fits, before it trains, with the folder and the node", "not one checkpoint fits on the disk" in told[0] and
+                  f"where: {second}" in told[0] and "on node 1" in told[0] and "Running training" not in told[0], told[0])
+        else:
+            check("where not all do it has said so", "warning: the checkpoints need 1.7 MiB and " in told[1], told[1])
+
+
 def from_model(scenario, name, folder, *more, instead=None):
     """Both machines train the model of `folder`, of which the second may have another one."""
     output, port = os.path.join(scenario.folder, name), free_port()

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hftrain/plan/budget_parts.h"
+#include "hftrain/plan/disk_check.h"
 #include "hftrain/plan/rank_memory.h"
 #include "hftrain/plan/resolve_parts.h"
 #include "hftrain/plan/text_table.h"
@@ -93,17 +94,7 @@ void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& prob
   if (!plan.do_train) return;
   check_memory(input, plan, problems);
   check_nvme(input, plan, problems);
-  const bool saves = plan.saving.interval.strategy != "no";
-  const int64_t least =
-      saves ? plan.disk.checkpoint_bytes : weights_bytes(running_architecture(input)->parameters(), plan);
-  if (plan.disk.free_bytes >= 0 && least > plan.disk.free_bytes) {
-    problems.add(ExitCode::kDisk,
-                 {Diagnostic::Severity::kError,
-                  saves ? "not one checkpoint fits on the disk" : "the model does not fit on the disk",
-                  plan.output_dir,
-                  "it takes " + bytes_text(least) + ", and " + bytes_text(plan.disk.free_bytes) + " are free",
-                  "free space, or another --output_dir"});
-  }
+  if (const auto small = disk_too_small(plan)) problems.add(ExitCode::kDisk, *small);
 }
 
 }  // namespace hftrain::plan

@@ -7,6 +7,7 @@
 #include "hftrain/arguments/smoke_variable.h"
 #include "hftrain/base/text.h"
 #include "hftrain/plan/communication_variables.h"
+#include "hftrain/plan/disk_check.h"
 #include "hftrain/plan/expected_time.h"
 #include "hftrain/plan/hub_cache.h"
 #include "hftrain/plan/rank_memory.h"
@@ -210,12 +211,7 @@ void note_budget(const ResolveInput& input, const RunPlan& plan, std::vector<Dia
                                 format_bytes(static_cast<uint64_t>(host - training)),
                             "", "leave --async_save out"));
   }
-  if (plan.disk.free_bytes >= 0 && plan.disk.needed_bytes > plan.disk.free_bytes) {
-    notes.push_back(warning("the checkpoints need " +
-                                format_bytes(static_cast<uint64_t>(plan.disk.needed_bytes)) + " and " +
-                                format_bytes(static_cast<uint64_t>(plan.disk.free_bytes)) + " are free",
-                            "", "--save_total_limit N, or --save_only_model"));
-  }
+  if (const auto small = disk_too_small_for_all(plan)) notes.push_back(*small);
 }
 
 // Unset: when there is something to lose.
