@@ -19,6 +19,7 @@
 #include "hftrain/base/suggest.h"
 #include "hftrain/base/text.h"
 #include "launcher/process/descriptor_limit.h"
+#include "launcher/process/terminal_stop.h"
 #include "python_words.h"
 
 namespace {
@@ -143,6 +144,7 @@ void arrange_signals() {
   if (::getpid() == 1) {
     for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, end_by);
   }
+  hftrain::launcher::install_terminal_stop();
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "hftrain/base/error.h"
+#include "launcher/process/terminal_stop.h"
 
 namespace hftrain::launcher {
 namespace {
@@ -175,10 +176,12 @@ ChildProcess::ChildProcess(const ChildSpec& spec) {
   }
   stdout_ = std::move(out.reading);
   stderr_ = std::move(err.reading);
+  if (spec.stops_with_us) stop_with_us(pid_);
 }
 
 ChildProcess::~ChildProcess() {
   if (!pidfd_ || status_) return;  // moved from, or reaped
+  leave_alone(pid_);
   kill_group();
   ::waitpid(pid_, nullptr, 0);
 }
@@ -198,6 +201,7 @@ std::optional<ExitStatus> ChildProcess::reap() {
   if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
     return std::nullopt;
   }
+  leave_alone(pid_);
   ::kill(-pid_, SIGKILL);
   ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED);
   status_ = info.si_code == CLD_EXITED ? ExitStatus{0, info.si_status} : ExitStatus{info.si_status, 0};

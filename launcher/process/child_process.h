@@ -34,7 +34,8 @@ struct ChildSpec {
   std::vector<std::string> argv;  // argv[0] is the path of the program; no search along PATH
   Environment environment;
   std::vector<InheritedDescriptor> descriptors;
-  std::vector<int> cpus{};  // that it is bound to; empty: those of this process
+  std::vector<int> cpus{};    // that it is bound to; empty: those of this process
+  bool stops_with_us = true;  // at Ctrl-Z (terminal_stop.h)
 };
 
 class ChildProcess {

@@ -36,7 +36,9 @@ RelayedProcess::RelayedProcess(std::vector<std::string> argv, Environment enviro
     throw system_error(errno, "cannot make a socket pair", argv.front());
   input_.reset(ends[0]);
   const FileDescriptor childs_end(ends[1]);
-  child_.emplace(ChildSpec{std::move(argv), std::move(environment), {{childs_end.get(), STDIN_FILENO}}});
+  ChildSpec shell{std::move(argv), std::move(environment), {{childs_end.get(), STDIN_FILENO}}};
+  shell.stops_with_us = false;  // machines that train on would take one that stands still for lost
+  child_.emplace(shell);
   out_ = std::move(child_->standard_output());
   err_ = std::move(child_->standard_error());
 }

@@ -1,0 +1,19 @@
+# What further nodes have room for, and words that are told where they were not.
+ROOM = "runs: machines: a further node without room for a checkpoint ends the job"
+
+fault("a further node's own disk is not asked before a run", "launcher/front/follow_stage.cpp",
+      "if (own_folder_ && output_) note = check_own_disk(plan_);", "if (own_folder_ && !output_) note = check_own_disk(plan_);",
+      tests=[ROOM], says=r"where not one fits", seconds=300)
+
+fault("a further node does not say that checkpoints will fill its disk", "launcher/front/follow_stage.cpp",
+      "if (note) show({*note}, console_);", "", tests=[ROOM], says=r"where not all do it has said so", seconds=300)
+
+STANDS = "runs: Ctrl-Z: a run stands still with its ranks and goes on"
+fault("Ctrl-Z stops the launcher alone", "launcher/process/child_process.cpp", "if (spec.stops_with_us) stop_with_us(pid_);", "",
+      tests=[STANDS, "runs: Ctrl-Z: a search stands still with its trials"], says=r"stand still|stands still", seconds=300)
+
+fault("ranks do not go on with the launcher", "launcher/process/terminal_stop.cpp", "  signal_groups(SIGCONT);\n", "", tests=[STANDS],
+      says=r"it goes on", seconds=300)
+
+fault("Ctrl-Z stops a run that nobody could let go on", "launcher/process/terminal_stop.cpp", "::raise(SIGTSTP);", "::raise(SIGSTOP);",
+      tests=["runs: Ctrl-Z: a run that nobody could let go on does not stop"], says=r"TimeoutExpired|timed out|Timeout", seconds=300)
