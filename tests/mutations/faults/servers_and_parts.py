@@ -51,7 +51,7 @@ fault("hftrain-libtorch sees the link alone",
 
 fault("a best model is not loaded from a checkpoint that was thinned out",
       "lib/hftrain/trainer/finishing.cpp", "own = problem_in(storage::verify_model(", "own = problem_in(storage::verify_checkpoint(",
-      tests=["runs: a run keeps: the best model is found after a move and forgotten when gone"], says=r"Loading best model from")
+      tests=["runs: a run keeps: the best model is found after a move and forgotten when gone"], says=r"the best model is not loaded, and that of the last")
 
 fault("the state of the optimizer counts as the model",
       "lib/hftrain/storage/manifest.cpp", "file.path.substr(0, slash) == kShardedModelFolder;", "!file.path.empty();",
