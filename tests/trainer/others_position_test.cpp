@@ -63,5 +63,47 @@ TEST_CASE("a place in a stream that cannot be counted is refused", "[others_posi
         std::string::npos);
 }
 
+// A run of the Trainer over 26 samples was `share` through its second epoch, on 1 rank with batches of `batch`.
+DataPosition place_of(double share, int64_t batch, plan::RunPlan& plan, const DataPace& pace) {
+  plan.data.train.emplace().samples = 26;
+  plan.ranks.world_size = 1;
+  TrainerState state = state_of(5, 14, 1 + share);
+  state.train_batch_size = batch;
+  const DataPosition place = position_in_data(plan, state, 1, pace, "here");
+  CHECK(place.epoch == 1);
+  return place;
+}
+
+TEST_CASE("a run that kept or dropped its last batch goes on behind the batches that it had done",
+          "[others_position]") {
+  const bool drops = GENERATE(false, true);
+  const int64_t done = GENERATE(range(int64_t{0}, int64_t{6}));
+  CAPTURE(drops, done);
+  plan::RunPlan plan;
+  plan.batch.per_device_train = 4;
+  plan.data.drop_last = drops;
+  for (const double batches : {6.0, 7.0}) {
+    CHECK(place_of(static_cast<double>(done) / batches, 4, plan, {.round = 4, .update = 4}).batch == done);
+    const DataPosition moved =
+        place_of(static_cast<double>(done) / batches, 4, plan, {.round = 2, .update = 2});
+    CHECK(moved.batch == 2 * done);
+  }
+}
+
+TEST_CASE("batches of another size go on at the next sample in every order", "[others_position]") {
+  plan::RunPlan plan;
+  plan.batch.per_device_train = 2;
+  SECTION("split over ranks") {
+    plan.data.split_batches = true;
+    CHECK(place_of(6.0 / 7, 4, plan, {.round = 2, .update = 2}).batch == 12);
+  }
+  SECTION("rebalanced") {
+    CHECK(place_of(6.0 / 7, 4, plan, {.round = 2, .update = 2, .by_updates = true}).batch == 12);
+    const DataPosition between = place_of(5.0 / 13, 2, plan, {.round = 4, .update = 4, .by_updates = true});
+    CHECK(between.before == 10);
+    CHECK(between.batch == 0);
+  }
+}
+
 }  // namespace
 }  // namespace hftrain::trainer

@@ -289,7 +289,7 @@ ModelPlan resolve_model(const ResolveInput& input, const RanksPlan& ranks, Probl
   plan.tied_dtype = input.model.opened_dtype;
   plan.config = architecture->config_json();
   plan.config["dtype"] = plan.master_dtype;
-  if (!sees_images(architecture->head())) plan.config["use_cache"] = arguments.model.use_cache;
+  plan.config["use_cache"] = arguments.model.use_cache;
   align_config(input.model, plan.config);
   if (generates(architecture->head()))
     plan.generation_config = generation_config_text(input.model, plan.config);

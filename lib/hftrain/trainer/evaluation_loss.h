@@ -16,12 +16,18 @@ class EvaluationLoss {
 
   // One value for every rank, in rank order; of samples without one nothing counts.
   void add(const std::vector<std::optional<float>>& losses);
-  double mean() const { return count_ == 0 ? 0.0 : sum_ / static_cast<double>(count_); }
+  // As NumPy takes it of an array of float32, in its order of additions: evaluations that are equal to the Trainer are equal here, too,
+  // where the best one of them is looked for. 0 of nothing.
+  float mean() const;
 
  private:
+  struct Run {
+    float loss;
+    int64_t entries;
+  };
   int64_t left_;
   int64_t batch_size_;
-  double sum_ = 0;
+  std::vector<Run> runs_;
   int64_t count_ = 0;
 };
 

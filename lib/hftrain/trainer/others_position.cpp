@@ -57,6 +57,31 @@ DataPosition position_in_stream(const plan::RunPlan& plan, const reporting::Trai
           std::llround((saved.epoch - through) * static_cast<double>(batches_of(updates, plan, origin)))};
 }
 
+// What is not known of the saved run is as in this one.
+plan::EpochShape saved_epoch(const plan::RunPlan& plan, int64_t batch, int ranks, const DataPace& pace) {
+  plan::EpochShape shape;
+  shape.samples = plan.data.train->samples;
+  shape.batch_size = batch;
+  shape.world_size = ranks;
+  shape.drop_last = plan.data.drop_last;
+  shape.even_batches = plan.data.even_batches;
+  shape.split_batches = plan.data.split_batches;
+  shape.dispatched = plan.data.dispatch_batches;
+  shape.rebalanced = pace.by_updates ? plan.batch.accumulation_steps : 0;
+  return shape;
+}
+
+// The batches that are `share` of an epoch. Whether that run dropped the last one nobody says, but only with or only without it are
+// they a whole number. Of rebalanced ones the accumulation may have been another as well, so that nothing follows.
+int64_t batches_done(double share, plan::EpochShape shape) {
+  const double done = share * static_cast<double>(plan::batches_per_epoch(shape));
+  if (shape.rebalanced > 0) return std::llround(done);
+  shape.drop_last = !shape.drop_last;
+  const double other = share * static_cast<double>(plan::batches_per_epoch(shape));
+  const bool was_other = std::abs(other - std::round(other)) < std::abs(done - std::round(done));
+  return std::llround(was_other ? other : done);
+}
+
 }  // namespace
 
 // Rounds of another size cut an epoch into another number of them, the last of which is rarely full: those that the saved
@@ -67,19 +92,17 @@ DataPosition position_in_data(const plan::RunPlan& plan, const reporting::Traine
   if (plan.data.stream) return position_in_stream(plan, saved, origin);
   const auto whole = static_cast<int64_t>(std::floor(saved.epoch));
   const double share = saved.epoch - std::floor(saved.epoch);
-  const int64_t batch = saved.train_batch_size.value_or(0), round = batch * ranks;
-  const bool other = round > 0 && round != pace.round && !pace.by_updates && !plan.data.split_batches &&
-                     plan.data.train && plan.data.train->samples > 0;
-  if (!other) return {whole, std::llround(share * static_cast<double>(plan.steps.batches_per_epoch))};
-  plan::EpochShape shape;
-  shape.samples = plan.data.train->samples;
-  shape.batch_size = batch;
-  shape.world_size = ranks;
-  shape.drop_last = plan.data.drop_last;
-  shape.even_batches = plan.data.even_batches;
-  shape.dispatched = plan.data.dispatch_batches;
-  const auto rounds = std::llround(share * static_cast<double>(plan::batches_per_epoch(shape)));
-  return moved_to({whole, rounds}, {.round = round, .update = pace.update}, pace);
+  if (!plan.data.train || plan.data.train->samples <= 0)
+    return {whole, std::llround(share * static_cast<double>(plan.steps.batches_per_epoch))};
+  const int64_t batch = saved.train_batch_size.value_or(0);
+  const bool known = batch > 0 && (ranks > 0 || plan.data.split_batches);
+  const plan::EpochShape shape =
+      known ? saved_epoch(plan, batch, ranks, pace)
+            : saved_epoch(plan, plan.batch.per_device_train, plan.ranks.world_size, pace);
+  const DataPosition position{whole, batches_done(share, shape)};
+  const int64_t round = plan.data.split_batches ? batch : batch * ranks;
+  if (!known || round == pace.round) return position;
+  return moved_to(position, {.round = round, .update = pace.update}, pace);
 }
 
 }  // namespace hftrain::trainer

@@ -1,4 +1,4 @@
-# What further nodes have room for, and words that are told where they were not.
+# What further nodes have room for, Ctrl-Z, and numbers that the Trainer has.
 ROOM = "runs: machines: a further node without room for a checkpoint ends the job"
 
 fault("a further node's own disk is not asked before a run", "launcher/front/follow_stage.cpp",
@@ -17,3 +17,15 @@ fault("ranks do not go on with the launcher", "launcher/process/terminal_stop.cp
 
 fault("Ctrl-Z stops a run that nobody could let go on", "launcher/process/terminal_stop.cpp", "::raise(SIGTSTP);", "::raise(SIGSTOP);",
       tests=["runs: Ctrl-Z: a run that nobody could let go on does not stop"], says=r"TimeoutExpired|timed out|Timeout", seconds=300)
+
+fault("eval_loss is a mean of more digits than the Trainer's, and ties are none", "lib/hftrain/trainer/evaluation_loss.cpp",
+      "constexpr int64_t kLanes = 8, kBlock = 128;", "constexpr int64_t kLanes = 8, kBlock = 1 << 20;",
+      tests=["trainer: the mean is NumPy's of float32, to the last bit"], says=r"expected")
+
+fault("a run that dropped its last batch is taken for one that kept it", "lib/hftrain/trainer/others_position.cpp",
+      "return std::llround(was_other ? other : done);", "return std::llround(was_other ? done : done);",
+      tests=["trainer: a run that kept or dropped its last batch goes on behind the batches that it had done"], says=r"batch == done")
+
+fault("batches of another size that were split are counted in the new size", "lib/hftrain/trainer/others_position.cpp",
+      "const int64_t round = plan.data.split_batches ? batch : batch * ranks;", "const int64_t round = plan.data.split_batches ? pace.round : batch * ranks;",
+      tests=["trainer: batches of another size go on at the next sample in every order"], says=r"12")
