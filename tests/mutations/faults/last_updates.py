@@ -12,7 +12,7 @@ fault("a micro-batch of answers does not know how many there are",
       says=r"loss\(\{answers")
 
 fault("samples without a loss push those that fill the last round into the mean",
-      "lib/hftrain/trainer/evaluation_loss.cpp", "    left_ -= entries;\n    if (!loss) continue;", "    if (!loss) continue;\n    left_ -= entries;",
+      "lib/hftrain/trainer/evaluation_loss.cpp", "    left_ -= entries;\n    if (!loss || entries == 0) continue;", "    if (!loss) continue;\n    left_ -= entries;",
       tests=["trainer: samples without a loss do not count, and those behind them stay what they are",
              "trainer: batches without labels have no part in the loss, whichever ranks have them"],
       says=r"mean\(\)|of_seven|rank")
