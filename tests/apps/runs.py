@@ -149,7 +149,7 @@ class Fixture:
     def call(self, *arguments, expect=0):
         result = subprocess.run([HFTRAIN, *arguments], env=self.environment, text=True, capture_output=True)
         if expect is not None and result.returncode != expect:
-            raise SystemExit(f"hftrain {' '.join(arguments)}\nended with {result.returncode}, expected {expect}\n"
+            raise SystemExit(f"hftrain {' '.join(map(str, arguments))}\nended with {result.returncode}, expected {expect}\n"
                              f"{result.stdout}{result.stderr}")
         return result
 
