@@ -91,7 +91,7 @@ void FailureReport::tell(const Error& error) {
     failure["of_rank"] = of_peer->rank();
   if (const auto* meeting = dynamic_cast<const comm::RanksMissing*>(&error))
     failure["missing_ranks"] = meeting->ranks();
-  // Of quick updates few are told while they go on.
+  // Fast updates are reported only now and then; the status page has the newest.
   if (const int64_t step = status_.read().step; step >= 0) failure["step"] = step;
   events_.send(Kind::kFailed, failure);
 }

@@ -53,7 +53,9 @@ void Leader::check_all_are_here() const {
                 hub_.name_of(agent) + " is lost, and the job does not go on without it")
         .where(hub_.address_of(agent))
         .why("its connection ended before, and its ranks with it")
-        .hint("start the job again on the machines that are left: it goes on from its newest checkpoint");
+        .hint(
+            "start the job again on the machines that are left: it goes on from its newest checkpoint, if it "
+            "has one");
   }
 }
 

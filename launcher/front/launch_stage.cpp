@@ -185,7 +185,7 @@ void finish_pushing(HubPusher& pusher, const launcher::JobResult& result, Job& o
   pusher.tell();
 }
 
-// Of one that ends the search, or that has nothing to do with it: nothing.
+// Empty when this attempt ends the batch-size search or is not part of one.
 std::optional<int64_t> next_batch(const Inputs& inputs, const plan::RunPlan& plan,
                                   const launcher::JobResult& result) {
   if (!inputs.parsed.arguments.batch.auto_find_batch_size || !trained_out_of_memory(result, plan))

@@ -1,5 +1,5 @@
 // Third stage: the output folder. Whether the run starts afresh, goes on from a checkpoint, or is refused
-// because the folder holds another run. Rules: cli.md section 5 of the contract.
+// because the folder holds another run. Rules: docs/training.md, Resuming.
 #pragma once
 
 #include <cstdint>

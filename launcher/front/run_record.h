@@ -40,7 +40,7 @@ void write_plan(const RunFolder& folder, const plan::RunPlan& plan);  // sets it
 void write_arguments(const RunFolder& folder, const Inputs& inputs, const CommandContext& context,
                      const std::string& backend);
 
-// summary.json (cli.md section 5): the front program's phases, the workers' statistics, how it ended.
+// summary.json: the front program's phases, the workers' statistics, how it ended.
 struct SummaryFacts {
   ExitCode code = ExitCode::kDone;
   std::string reason;

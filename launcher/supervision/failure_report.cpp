@@ -13,6 +13,8 @@
 namespace hftrain::launcher {
 namespace {
 
+const std::string kStartAgain = "start again: the run goes on from its newest checkpoint, if it has one";
+
 std::string rank_name(const WorkerRecord& worker) {
   return "rank " + std::to_string(worker.rank);
 }
@@ -53,12 +55,10 @@ Diagnostic explain_signal(const WorkerRecord& worker, Diagnostic report) {
   switch (signal) {
     case SIGKILL:
       report.why =
-          "something outside this job killed it: a user, a scheduler, a memory guard that keeps no count, or "
-          "the "
-          "kernel at a hard limit on processor time (ulimit -Ht)";
-      report.hint =
-          "start again: the run goes on from its newest checkpoint; if it happens again, look at the "
-          "scheduler's messages and the kernel's log (dmesg)";
+          "something outside this job killed it: a user, a scheduler, an out-of-memory daemon such as "
+          "earlyoom, or the kernel at a hard limit on processor time (ulimit -Ht)";
+      report.hint = kStartAgain +
+                    "; if it happens again, look at the scheduler's messages and the kernel's log (dmesg)";
       break;
     case SIGBUS:
       report.why = "a memory-mapped file became shorter or unreadable, or shared memory (/dev/shm) is full";
@@ -76,7 +76,7 @@ Diagnostic explain_signal(const WorkerRecord& worker, Diagnostic report) {
       break;
     default:
       report.why = "something outside this job sent it";
-      report.hint = "start again: the run goes on from its newest checkpoint";
+      report.hint = kStartAgain;
   }
   return report;
 }
@@ -188,9 +188,7 @@ Diagnostic explain(const JobRecord& job, const Verdict& verdict, const ReportFac
       return explain_not_loaded(facts.last_lines, std::move(report));
     case Failure::kExit:
       report.why = "code inside the worker ended the process without a reason; its last lines may tell one";
-      report.hint =
-          "look for a library or plug-in that calls exit(); start again: the run goes on from its newest "
-          "checkpoint";
+      report.hint = "look for a library or plug-in that calls exit(); " + kStartAgain;
       break;
     case Failure::kUnfinished:
       report.what = rank_name(worker) + " left with exit code 0 before the run was finished";
@@ -208,9 +206,7 @@ Diagnostic explain(const JobRecord& job, const Verdict& verdict, const ReportFac
     case Failure::kNodeLost:
       report.what = worker.node + " was lost";
       report.why = worker.lost;
-      report.hint =
-          "see whether that machine and the network to it are up; start again: the run goes on from its "
-          "newest checkpoint";
+      report.hint = "see whether that machine and the network to it are up; " + kStartAgain;
       break;
     case Failure::kStopped:
       report.what = job.saved_after_stop ? "stopped at once, after a checkpoint was committed"
@@ -224,7 +220,7 @@ Diagnostic explain(const JobRecord& job, const Verdict& verdict, const ReportFac
         report.why = job.stop_forced ? "a second signal asked to stop at once"
                                      : "the signal came before the run could save its state";
       }
-      report.hint = "start again: the run goes on from its newest checkpoint, if it has one";
+      report.hint = kStartAgain;
       break;
   }
   return report;

@@ -107,7 +107,7 @@ void Supervisor::handle_workers(const std::vector<pollfd>& watched) {
   handle(group_.pipes_drained() ? JobEvent::kAllDone : JobEvent::kProcessesGone);
 }
 
-// Whom nobody asked would end without a word of why. One signal to all processes of a job may reach a rank before it
+// Without this, a run stopped by a stray signal to one rank would end unexplained. One signal to all processes of a job may reach a rank before it
 // reaches us: by the time that a rank has saved, we have been asked, too.
 void Supervisor::tell_who_asked(const plan::WorkerEvent& event) {
   const auto asked_by = event.data.find("asked_by");
@@ -193,7 +193,7 @@ void Supervisor::carry_out(uint32_t actions) {
                         (spec_.trains
                              ? ": stopping after this update and saving; this may take as long as one "
                                "update and one save. Send it again to stop now without saving"
-                             : ": stopping after this batch; of what is not through nothing is kept. "
+                             : ": stopping after this batch; unfinished work is not kept. "
                                "Send it again to stop now"));
   }
   if (actions & kAnnounceEnd)

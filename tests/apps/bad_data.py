@@ -101,6 +101,9 @@ def texts_with_labels(fixture, folder):
     case.refused("cannot decompress", {"t.csv.gz": "hello"})
     case.refused("not a data file", {"d/t.csv": "x"}, train=["d"])
     case.refused("does not exist", {"t.jsonl": rows(*good)}, train=["u.jsonl"])
+    missing = case.run({"t.jsonl": rows(*good)}, train=["u.jsonl"], valid="w.jsonl")
+    expect(missing.returncode == 4 and "where: u.jsonl\n" in missing.stderr and "where: w.jsonl\n" in missing.stderr, "files that are missing are told at once",
+           missing.stderr)
     case.refused("no data file matches", {"t.jsonl": rows(*good)}, train=["*.csv"])
     case.refused("the format of a data file is not known", {"t.weird": "x"}, code=2)
     case.refused("no column 'premise'", {"t.jsonl": rows(*good)}, "--task_name", "mnli")

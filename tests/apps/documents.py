@@ -71,7 +71,7 @@ def command_lines(text):
     block = re.sub(r" *\\\n *", " ", text)
     for line in block.splitlines():
         if line.startswith("    "):
-            line = re.split(r" +# | {3,}", line.strip())[0]
+            line = re.split(r" +# ", line.strip())[0]  # as a shell reads it
             if re.match(r"(mpirun|srun|torchrun|echo|hf|[A-Z_]+=\S+) .*\bhftrain ", line):
                 yield line[re.search(r"\bhftrain ", line).start():]
             elif re.match(r"(\S*/)?hftrain +[^ ]", line):

@@ -266,6 +266,8 @@ def mistakes_are_told_before_the_first_trial(fixture, folder):
     alone = run(fixture, [word for word in evaluating if word != "--do_train"], code=2)
     expect("a search trains" in alone.stderr and "--do_train beside it" in alone.stderr, "an evaluation alone", alone.stderr)
     expect("--search names" in run(fixture, [HFTRAIN, "search", "--output_dir", output], code=2).stderr, "a file is wanted", "")
+    unnamed = run(fixture, [HFTRAIN, "search", "--output_dir", output, "--search", "--json"], code=2).stderr
+    expect("--search names" in unnamed, "a flag behind --search is no file", unnamed)
     run(fixture, words(fixture, output, "space: {seed: {choices: [1]}}\nmethod: grid\n"))
     expect("another search" in run(fixture, words(fixture, output, "space: {seed: {choices: [2]}}\nmethod: grid\n"), code=2).stderr, "another search", "")
 

@@ -1,4 +1,4 @@
-// Accelerate configuration files: parallel_configs.md 6.1 and 6.2 of the contract.
+// Accelerate configuration files.
 #include "hftrain/arguments/import/accelerate.h"
 #include "hftrain/arguments/print_config.h"
 

@@ -1,4 +1,4 @@
-// DeepSpeed configurations: parallel_configs.md 5 of the contract.
+// DeepSpeed configurations, rules D of docs/arguments.md.
 #include "hftrain/arguments/import/deepspeed.h"
 
 #include <algorithm>

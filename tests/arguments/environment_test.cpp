@@ -1,4 +1,4 @@
-// Variables of the environment: outputs.md 9 and parallel_configs.md 6.2 and 6.3 of the contract.
+// Variables of the environment, as docs/environment.md lists them.
 #include "hftrain/arguments/import/environment.h"
 
 #include "support.h"

@@ -1,4 +1,4 @@
-// Machines by flags: parallel_configs.md 6.2 to 6.4 of the contract, rules L6 to L10.
+// Machines by flags, rules L of docs/arguments.md.
 #include "hftrain/arguments/import/launch.h"
 
 #include "hftrain/arguments/import/visible_gpus.h"

@@ -1,5 +1,4 @@
-// What an evaluation gives, against the rule of the contract written out over losses of single batches
-// (training_loop.md 7.11).
+// What an evaluation gives, against the Trainer's rule written out over losses of single batches.
 #include "hftrain/trainer/evaluator.h"
 
 #include <ATen/CPUGeneratorImpl.h>

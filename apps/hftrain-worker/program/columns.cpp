@@ -30,7 +30,7 @@ void check_sizes(const std::string& name, const at::Tensor& column, const at::Te
   refuse(name, column, sizes_text(other) + ", as " + of + " has it,");
 }
 
-// What stands for each token of the inputs.
+// Whether there is one label per input token.
 bool labels_tokens(Head head) {
   return head == Head::kCausalLm || head == Head::kMaskedLm || head == Head::kTokenClassification;
 }

@@ -19,7 +19,7 @@ struct Trainer::Inner {
     return *trainer;
   }
 
-  // Of a failure in a stage nobody gets better, so that it ends the run even if the program catches it; it is hftrain's own, and
+  // A failed stage cannot be recovered: the run ends even if the program catches the exception; it is hftrain's own, and
   // keeps its words and its exit code.
   template <typename Stage>
   void go_through(Stage&& stage) {

@@ -63,7 +63,7 @@ void require_room(const WritingModel& model, const generation::Prompt& turn) {
                   "a new chat, or a smaller max_new_tokens or max_length");
 }
 
-// Positions that are computed go on behind those that were learned, where texts become worse: so far goes only who says it.
+// Positions that are computed go on behind those that were learned, where texts become worse: so that length must be asked for.
 int64_t longest_answer(const WritingModel& model, const generation::Prompt& turn) {
   constexpr int64_t kAnswerTokens = 1024;
   if (model.config.positions == 0) return kAnswerTokens;

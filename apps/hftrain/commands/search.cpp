@@ -60,7 +60,8 @@ SearchRequest read_words(const std::vector<std::string>& words) {
   SearchRequest request;
   for (size_t i = 0; i < words.size(); ++i) {
     constexpr std::string_view kName = "--search=";
-    if (words[i] == "--search" && i + 1 < words.size()) {
+    if (words[i] == "--search") {
+      if (i + 1 == words.size() || words[i + 1].starts_with("--")) throw no_file();
       request.file = words[++i];
     } else if (words[i].starts_with(kName)) {
       request.file = words[i].substr(kName.size());

@@ -108,7 +108,7 @@ ExitCode train(const CommandContext& context, const std::vector<std::string>& wo
   const int64_t tokens = tokenizer::train_tokenizer(flags.training, flags.files, flags.output, rows);
   context.err << with_thousands(tokens) << " tokens in " << flags.output << std::endl;
   if (tokens < flags.training.vocab_size) {
-    context.err << "warning: the text does not have more that would be worth a token" << std::endl;
+    context.err << "warning: the text has too few repeated pieces to fill --vocab_size" << std::endl;
   }
   if (tokens > flags.training.vocab_size) {
     context.err << "warning: the characters of the text alone are more than --vocab_size; --limit_alphabet "

@@ -36,7 +36,7 @@ struct ParameterSpec {
   std::vector<int64_t> shape;
   Init init;
   int unit = 0;              // index into ParameterTable::units
-  bool weight_decay = true;  // false: bias and norm parameters (training_loop.md 7.7)
+  bool weight_decay = true;  // false: bias and norm parameters (the Trainer's get_decay_parameter_names)
   bool embedding = false;    // an nn.Embedding weight: left out of total_flos
   bool head = false;  // of the head: a model that is opened from a checkpoint of another head draws it anew
   bool gives_outputs = false;  // the matrix of a head that gives its outputs, unless it is the body's

@@ -1,4 +1,4 @@
-// --hf_compat: the defaults and habits of an older transformers release (arguments.md 1.13 of the contract).
+// --hf_compat: the defaults and habits of an older transformers release (docs/compatibility.md).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where a flag of the contract comes from, and in which releases of transformers it was seen with which default.
+// Where a flag comes from, and in which releases of transformers it was seen with which default.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// What libraries read of the environment to compute the same bits each time (training_loop.md 7.13 of the contract).
+// What libraries read of the environment to compute the same bits each time (enable_full_determinism of transformers).
 #pragma once
 
 #include <array>

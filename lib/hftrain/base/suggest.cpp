@@ -179,7 +179,7 @@ class Suggestions {
     for (const std::string_view name : best_names(score)) add(name);
   }
 
-  // What as many names go beyond is no hint to any of them.
+  // A prefix shared by too many names suggests none of them.
   void take_longer_names() {
     const std::vector<std::string_view> best = best_names([&](const Name& name) { return unsaid(name); });
     if (best.size() > kMostNames) return;

@@ -1,5 +1,5 @@
 // The order of the data: pure functions that give the order of the Hugging Face Trainer 5.17 for the same
-// seed (training_loop.md 7.3 of the contract). Any position can be asked for directly, so resuming never
+// seed (torch's RandomSampler, LengthGroupedSampler of trainer_pt_utils.py). Any position can be asked for directly, so resuming never
 // replays.
 #pragma once
 

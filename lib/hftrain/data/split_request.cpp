@@ -44,17 +44,25 @@ void refuse_token_files(const DataFiles& files, const Recipe& recipe) {
 
 std::vector<SplitRequest> splits_of(const PrepareRequest& request) {
   std::vector<SplitRequest> splits;
+  std::optional<ExitCode> code;
+  std::vector<Diagnostic> mistakes;  // of all splits, told together
   const auto add = [&](Split split, const std::vector<std::string>& patterns, std::optional<int64_t> limit,
                        bool mismatched = false) {
-    if (!patterns.empty())
+    if (patterns.empty()) return;
+    try {
       splits.push_back({split, mismatched, find_data_files(patterns, split, request.recipe.image_folders),
                         RowShare::kAll, 0, limit});
+    } catch (const Error& error) {
+      code = code.value_or(error.code());
+      mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
   };
   add(Split::kTrain, request.train_files, request.max_train_samples);
   add(Split::kValidation, request.validation_files, request.max_eval_samples);
   add(Split::kTest, request.test_files, request.max_predict_samples);
   add(Split::kValidation, request.validation_mismatched_files, request.max_eval_samples, true);
   add(Split::kTest, request.test_mismatched_files, request.max_predict_samples, true);
+  if (code) throw Error(*code, std::move(mistakes));
   if (request.hold_out_percent && request.validation_files.empty() && !request.train_files.empty()) {
     SplitRequest& train = splits.front();
     train.share = RowShare::kAfterHeldOut;

@@ -1,4 +1,4 @@
-// Beam search, with and without sampling, as transformers 5 has it (training_loop.md 7.14): candidates of all beams of a
+// Beam search, with and without sampling, as transformers 5 has it (_beam_search of generation/utils.py): candidates of all beams of a
 // prompt compete by their summed log-probability; finished ones are kept by theirs over length^length_penalty.
 #pragma once
 

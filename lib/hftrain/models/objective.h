@@ -65,7 +65,7 @@ Objective loss_objective(const architectures::Architecture& architecture, const 
 bool weighs_by_labels(const architectures::Architecture& architecture);
 
 // How many labels of a batch count: what the summed loss of an update is divided by, added up over its
-// micro-batches and ranks (training_loop.md 7.5). In causal language modelling the first token of a row has nothing
+// micro-batches and ranks (the Trainer's _get_num_items_in_batch). In causal language modelling the first token of a row has nothing
 // before it to be predicted from, and counts only where the Trainer counts it. An answer counts twice, as its
 // first and as its last token.
 int64_t label_count(const architectures::Architecture& architecture, const Batch& batch);

@@ -32,7 +32,7 @@ at::Tensor add_token_types(const at::Tensor& x, const at::Tensor& table, const a
 // t / 10000^(2·⌊j/2⌋/C); Vaswani et al. 2017, section 3.5. In float64 until the end, as transformers does.
 at::Tensor sinusoids(int64_t positions, int64_t columns);
 
-// NEFTune (training_loop.md 7.10): x [B, T, C] plus uniform(−a, a) per element, a = alpha/sqrt(T·C). Training
+// NEFTune (arXiv 2310.05914): x [B, T, C] plus uniform(−a, a) per element, a = alpha/sqrt(T·C). Training
 // only.
 at::Tensor add_neftune_noise(const at::Tensor& x, double alpha);
 

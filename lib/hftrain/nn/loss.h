@@ -12,7 +12,7 @@ constexpr int64_t kIgnoreIndex = -100;
 
 struct LossOptions {
   at::Tensor num_items;          // scalar: divisor of the summed loss; undefined: what counts here
-  double label_smoothing = 0.0;  // ε of training_loop.md 7.8; of cross-entropies
+  double label_smoothing = 0.0;  // ε of transformers' LabelSmoother; of cross-entropies
   // Of cross-entropies: each row's loss is multiplied by e^-loss, the probability of its target, through which no
   // gradient flows (dynamic fine-tuning, arXiv 2508.05629). Without smoothing.
   bool by_probability = false;

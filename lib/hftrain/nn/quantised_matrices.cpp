@@ -22,7 +22,7 @@ bool is_worth_a_copy(const at::Tensor& tensor) {
          tensor.numel() >= kWorthACopy && tensor.has_storage();
 }
 
-// Of which a thread gets so many at least.
+// The smallest number of rows worth giving to one thread.
 int64_t grain_of(const at::Tensor& matrix) {
   constexpr int64_t kWorthSharing = int64_t{1} << 17;  // numbers that are read
   return std::max<int64_t>(1, kWorthSharing / (matrix.size(0) * cpu::QuantisedMatrix::kGroup));

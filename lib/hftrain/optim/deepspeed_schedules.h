@@ -1,5 +1,5 @@
 // The schedules of DeepSpeed's scheduler section: the rate itself as a function of the step. Formulas:
-// parallel_configs.md 5.8, held to deepspeed 0.19.8.
+// runtime/lr_schedules.py of deepspeed 0.19.8.
 //
 // DeepSpeed sets a rate after an update, so the first update has the initial value and the second one that of
 // iteration 0: after `step` steps the iteration is step - 1.

@@ -1,4 +1,4 @@
-// Learning-rate schedules of training_loop.md 7.6, the ones that transformers 5.17 offers by name, and those
+// Learning-rate schedules: the ones that transformers 5.17 offers by name, and those
 // of DeepSpeed.
 //
 //   const ScheduleSetting setting{.base_rate = 5e-5, .warmup_steps = 10, .total_steps = 100};

@@ -1,4 +1,4 @@
-// The schedules that are functions of the step: the factor on the base rate. Formulas: training_loop.md 7.6.
+// The schedules that are functions of the step: the factor on the base rate. Formulas: optimization.py of transformers 5.17.
 #pragma once
 
 #include <functional>

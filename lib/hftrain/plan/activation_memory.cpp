@@ -132,9 +132,11 @@ StepActivations step_activations(const architectures::Architecture& architecture
                                  bool widens_bfloat16) {
   const bool wide = widens(plan, widens_bfloat16);
   const int64_t split = plan.data.split_batches ? plan.ranks.world_size : 1;
-  const auto tokens_of = [&](int64_t length) {
-    return StackTokens{plan.batch.per_device_train * length / split, length};
-  };
+  const auto& train = plan.data.train;
+  const int64_t most =
+      train && train->exact && train->samples > 0 ? train->samples : plan.batch.per_device_train;
+  const int64_t rows = std::min(plan.batch.per_device_train, most);  // no batch holds more than there are
+  const auto tokens_of = [&](int64_t length) { return StackTokens{rows * length / split, length}; };
   const StackTokens input = tokens_of(plan.data.block_size);
   const StackTokens target = plan.data.target_size > 0 ? tokens_of(plan.data.target_size) : input;
   const int64_t width = architecture.hidden_size(), item = bytes_of(plan.precision.compute);

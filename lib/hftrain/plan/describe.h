@@ -22,7 +22,7 @@ struct WorkerCommand {
 // Several paragraphs with a final newline.
 std::string describe_plan(const RunPlan& plan, const Topology& topology,
                           const std::vector<WorkerCommand>& workers);
-// The keys of cli.md section 3 (schema, world_size, devices, strategy, batch, steps, schedule,
+// The keys that scripts rely on (schema, world_size, devices, strategy, batch, steps, schedule,
 // memory_per_rank, disk, resume, workers), and the other parts of the plan under their names in plan.json.
 Json plan_document(const RunPlan& plan, const Topology& topology, const std::vector<WorkerCommand>& workers);
 

@@ -30,7 +30,7 @@ bool is_hub_name(const std::string& name);
 
 enum class HubKind { kModel, kDataset };
 
-// `folder`, of which completion in a shell puts a slash to the end.
+// `folder` without the trailing slash that shell completion adds.
 std::string without_slash(const std::string& folder);
 
 // What a model that is found is called on the Hub: `named`, or empty where that is a folder.

@@ -1,5 +1,4 @@
-// Bytes of an optimizer's state, exactly but for its counters of updates, from the shapes alone (training_loop.md 7.7 of the
-// contract).
+// Bytes of an optimizer's state, exactly but for its counters of updates, from the shapes alone.
 #pragma once
 
 #include <cstdint>

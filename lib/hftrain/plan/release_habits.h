@@ -1,4 +1,4 @@
-// What transformers did up to some release and does no more (arguments.md 1.13 of the contract), as questions to the
+// What transformers did up to some release and does no more (docs/compatibility.md), as questions to the
 // release of a plan. Named by the first release without the habit: any patch of those before has it.
 #pragma once
 

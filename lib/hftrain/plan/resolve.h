@@ -100,8 +100,7 @@ RunPlan resolve(const ResolveInput& input);
 // large.
 std::vector<Diagnostic> plan_notes(const ResolveInput& input, const RunPlan& plan);
 
-// Tokens per sample where rows are packed, needed before the data can be prepared. Rule of run_clm
-// (arguments.md 1.9 of the contract).
+// Tokens per sample where rows are packed, needed before the data can be prepared. Rule of run_clm.
 int64_t block_size(const arguments::ParseOutcome& parsed, const ModelFacts& model);
 // That a length which was asked for is cut to `length`, which the tokenizer or the model allows.
 std::vector<Diagnostic> notes_of_length(const arguments::ParseOutcome& parsed, int64_t length);

@@ -205,7 +205,7 @@ bool goes_by_steps(const std::string& schedule) {
 }
 
 // DeepSpeed lets the first beta of OneCycle grow past 1 when it decays for long enough, which ends in numbers
-// that are not finite. Formula: parallel_configs.md 5.8.
+// that are not finite. Formula: OneCycle of deepspeed's runtime/lr_schedules.py.
 void check_momentum(const ResolveInput& input, const RunPlan& plan, Problems& problems) {
   const Json& options = plan.schedule.options;
   if (plan.schedule.name != "OneCycle" || !options.value("cycle_momentum", true)) return;

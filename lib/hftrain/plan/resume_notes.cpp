@@ -1,4 +1,4 @@
-// What is different about a run that goes on from a checkpoint (outputs.md 8.9 of the contract).
+// What is different about a run that goes on from a checkpoint (compare_trainer_and_checkpoint_args of transformers, and more).
 #include <algorithm>
 #include <iterator>
 #include <string_view>

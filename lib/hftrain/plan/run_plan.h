@@ -244,7 +244,7 @@ struct StepsPlan {
   bool limited_by_steps =
       false;  // --max_steps: epochs have no say, also where a resumed run began with others
   double num_train_epochs = 3.0;
-  int64_t samples_for_speed = 0;  // training_loop.md 7.1
+  int64_t samples_for_speed = 0;  // num_train_samples of the Trainer
   double expected_seconds = 0;    // expected_time.h; 0: not known
 };
 

@@ -1,5 +1,5 @@
-// Batches, updates and intervals: the arithmetic of the Hugging Face Trainer 5.17 (training_loop.md 7.1
-// to 7.3 of the contract) as pure functions.
+// Batches, updates and intervals: the arithmetic of the Hugging Face Trainer 5.17 (its
+// set_initial_training_values) as pure functions.
 #pragma once
 
 #include <cstdint>

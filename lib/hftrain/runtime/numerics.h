@@ -6,7 +6,7 @@
 namespace hftrain::runtime {
 
 struct Numerics {
-  bool full_determinism = false;  // training_loop.md 7.13
+  bool full_determinism = false;  // enable_full_determinism of transformers
   std::optional<bool> tf32;       // unset: LibTorch's defaults
   // Attention may take cuDNN's kernels, which build a plan for every shape that comes up: for rows of one length.
   bool cudnn_attention = false;

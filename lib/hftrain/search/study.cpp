@@ -49,7 +49,7 @@ std::string name_of_space(const std::string& written, const std::vector<Paramete
   return name;
 }
 
-// A search of before names were taken by their flags has them as they were written.
+// Searches recorded by older versions hold names as the user spelled them.
 Json by_names_of_space(const Json& written, const std::vector<Parameter>& space) {
   if (!written.is_object()) return written;
   Json named = Json::object();

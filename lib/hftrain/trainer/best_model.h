@@ -1,5 +1,5 @@
 // Where the best model of a run is: a checkpoint folder that may have been moved or removed since it was
-// written (outputs.md 8.7 and 8.9 of the contract).
+// written.
 #pragma once
 
 #include <cstddef>

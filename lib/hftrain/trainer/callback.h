@@ -10,7 +10,7 @@
 
 namespace hftrain::trainer {
 
-// Called on the training thread of every rank, in the order of training_loop.md 7.2. `control` may be changed. Ranks do not
+// Called on the training thread of every rank, in the Trainer's order (docs/callbacks.md). `control` may be changed. Ranks do not
 // ask each other what the callbacks of add_callback() want: those decide only from what all ranks share (metrics, steps).
 // They do where a run has callbacks of Extensions, which may decide from anything.
 class Callback {

@@ -12,14 +12,17 @@ namespace {
 
 constexpr int kNonFiniteLimit = 5;  // updates in a row
 
-// What to do about a run that diverges, by whether it has saved anything.
-constexpr const char* kGoOnFromBefore =
-    "the newest checkpoint is from before this: go on from it with a smaller --max_grad_norm, or start a "
-    "new run from its weights (--model_name_or_path) with a lower --learning_rate or more --warmup_steps; "
-    "a run that goes on keeps its learning rate";
-constexpr const char* kBeginMoreGently =
-    "nothing was saved before this: start again with a lower --learning_rate, more --warmup_steps or a "
-    "smaller --max_grad_norm";
+// What to do about a run that diverges.
+std::string way_out(bool has_saved, bool clips) {
+  const std::string clipping = clips ? "a smaller --max_grad_norm" : "--max_grad_norm 1 (0 clips nothing)";
+  if (!has_saved)
+    return "nothing was saved before this: start again with a lower --learning_rate, more --warmup_steps "
+           "or " +
+           clipping;
+  return "the newest checkpoint is from before this: go on from it with " + clipping +
+         ", or start a new run from its weights (--model_name_or_path) with a lower --learning_rate or more "
+         "--warmup_steps; a run that goes on keeps its learning rate";
+}
 
 }  // namespace
 
@@ -71,7 +74,7 @@ void Trainer::guard_against_divergence(const UpdateResult& result, const Untold&
                                        " updates in a row had gradients that are not finite")
       .where("step " + std::to_string(update.step))
       .why("a loss or a gradient is NaN or infinite")
-      .hint(last_saved_step_ > 0 ? kGoOnFromBefore : kBeginMoreGently);
+      .hint(way_out(last_saved_step_ > 0, plan_.optimizer.max_grad_norm > 0));
 }
 
 }  // namespace hftrain::trainer

@@ -1,4 +1,4 @@
-// How batch losses become eval_loss: the weighting of the Trainer (training_loop.md 7.11 of the contract).
+// How batch losses become eval_loss: the weighting of the Trainer (evaluation_loop of trainer.py, transformers 5.17).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// When to log, evaluate and save: pure functions of the plan and the position (training_loop.md 7.2 of the
-// contract).
+// When to log, evaluate and save: pure functions of the plan and the position (DefaultFlowCallback of
+// transformers).
 #pragma once
 
 #include <cstdint>

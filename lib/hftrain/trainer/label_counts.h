@@ -10,7 +10,7 @@
 namespace hftrain::trainer {
 
 // What the summed loss of an update is divided by, of one of its micro-batches, and that of an evaluation's batch where it has a count
-// (training_loop.md 7.5 and 7.11): models::label_count(), but for causal models of older releases. `batch` is on the host.
+// (the Trainer's _get_num_items_in_batch): models::label_count(), but for causal models of older releases. `batch` is on the host.
 int64_t counted_labels(const plan::RunPlan& plan, const architectures::Architecture& architecture,
                        const models::Batch& batch);
 

@@ -1,4 +1,4 @@
-// Memory metrics of the stages of a run (--skip_memory_metrics false; outputs.md 8.8 of the contract).
+// Memory metrics of the stages of a run (--skip_memory_metrics false; TrainerMemoryTracker of transformers).
 #pragma once
 
 #include <string>

@@ -57,7 +57,7 @@ void Trainer::rehearse() {
   if (!speaks()) return;
   events_.message(LogLevel::kInfo, "Rehearsed " + plan::describe(parts) + " in " +
                                        seconds_text(monotonic_seconds() - begin) +
-                                       " s; nothing is kept of them");
+                                       " s; nothing of it is kept");
 }
 
 void Trainer::rehearse_evaluation() {

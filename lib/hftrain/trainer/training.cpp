@@ -1,4 +1,4 @@
-// Trainer: the loop (training_loop.md 7.2 of the contract gives the order of things).
+// Trainer: the loop (in the order of the Trainer's _inner_training_loop).
 #include <optional>
 #include <utility>
 #include <vector>

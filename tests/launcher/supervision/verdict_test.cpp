@@ -283,9 +283,10 @@ TEST_CASE("the report of a killed rank names rank, signal, place, last lines, lo
   CHECK(report_of(job) ==
         "error: rank 1 was killed by SIGKILL (signal 9)\n"
         "  where: rank 1 of 3 on cpu, pid 101, after update 5\n"
-        "  why: something outside this job killed it: a user, a scheduler, a memory guard that keeps no "
-        "count, or the kernel at a hard limit on processor time (ulimit -Ht)\n"
-        "  try: start again: the run goes on from its newest checkpoint; if it happens again, look at the "
+        "  why: something outside this job killed it: a user, a scheduler, an out-of-memory daemon such "
+        "as earlyoom, or the kernel at a hard limit on processor time (ulimit -Ht)\n"
+        "  try: start again: the run goes on from its newest checkpoint, if it has one; if it happens again, "
+        "look at the "
         "scheduler's "
         "messages and the kernel's log (dmesg)\n"
         "  last lines of rank 1:\n"

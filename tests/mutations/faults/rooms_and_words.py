@@ -29,3 +29,17 @@ fault("a run that dropped its last batch is taken for one that kept it", "lib/hf
 fault("batches of another size that were split are counted in the new size", "lib/hftrain/trainer/others_position.cpp",
       "const int64_t round = plan.data.split_batches ? batch : batch * ranks;", "const int64_t round = plan.data.split_batches ? pace.round : batch * ranks;",
       tests=["trainer: batches of another size go on at the next sample in every order"], says=r"12")
+
+fault("a batch is planned to hold more rows than there are", "lib/hftrain/plan/activation_memory.cpp",
+      "const int64_t rows = std::min(plan.batch.per_device_train, most);", "const int64_t rows = std::max(plan.batch.per_device_train, most);",
+      tests=["plan: activations that are expected to take far more than there is are a mistake of the plan"], says=r"kDone")
+
+fault("of several missing data files the first is told", "lib/hftrain/data/split_request.cpp", "      code = code.value_or(error.code());\n", "      throw;\n",
+      tests=["runs: bad data: texts with labels"], says=r"w.jsonl")
+
+fault("a run that clips nothing shall clip less", "lib/hftrain/trainer/divergence.cpp", "plan_.optimizer.max_grad_norm > 0", "plan_.optimizer.max_grad_norm >= 0",
+      tests=["runs: endings: divergence"], says=r"max_grad_norm 1")
+
+fault("a flag behind --search is taken for its file", "apps/hftrain/commands/search.cpp",
+      'if (i + 1 == words.size() || words[i + 1].starts_with("--")) throw no_file();', "if (i + 1 == words.size()) throw no_file();",
+      tests=["runs: search: mistakes are told before the first trial"], says=r"is no file")

@@ -1,4 +1,4 @@
-// An Accelerate configuration file as values of flags (parallel_configs.md 6.1 and 6.2 of the contract): its
+// An Accelerate configuration file as values of flags, held to accelerate 1.15: its
 // keys are flags of `accelerate launch`, most of which are old or other names of hftrain's own.
 #pragma once
 

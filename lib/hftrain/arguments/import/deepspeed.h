@@ -1,6 +1,6 @@
 // --deepspeed (a file, JSON text, base64 or a mapping), the DeepSpeed flags of `accelerate launch` and the
-// environment that it leaves behind, as values of flags, ParallelOptions and DeepSpeedOptions. Rules D1 to
-// D10 of the contract (parallel_configs.md 5).
+// environment that it leaves behind, as values of flags, ParallelOptions and DeepSpeedOptions. Rules: those of
+// docs/arguments.md that begin with D.
 #pragma once
 
 #include "hftrain/arguments/import/import.h"

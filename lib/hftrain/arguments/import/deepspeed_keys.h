@@ -1,5 +1,5 @@
-// The keys of a DeepSpeed configuration (parallel_configs.md 5.5 to 5.9 of the contract, deepspeed 0.19.8 and
-// the old names before it): what is implemented, what has no effect here and why, what is refused.
+// The keys of a DeepSpeed configuration (deepspeed 0.19.8 and the old names before
+// it): what is implemented, what has no effect here and why, what is refused.
 #pragma once
 
 #include <span>

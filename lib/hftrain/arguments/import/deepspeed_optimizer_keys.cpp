@@ -1,4 +1,4 @@
-// optimizer and scheduler with the params of each type: parallel_configs.md 5.8 of the contract.
+// optimizer and scheduler with the params of each type.
 #include "hftrain/arguments/import/deepspeed_key_tables.h"
 
 #include <algorithm>

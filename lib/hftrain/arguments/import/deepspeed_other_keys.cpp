@@ -1,4 +1,4 @@
-// Files, checkpoints, profiles and monitors: parallel_configs.md 5.9 of the contract.
+// Files, checkpoints, profiles and monitors.
 #include "hftrain/arguments/import/deepspeed_key_tables.h"
 
 namespace hftrain::arguments {

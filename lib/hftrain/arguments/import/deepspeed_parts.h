@@ -15,7 +15,7 @@ struct DeepSpeedFile {
   Diagnostics& problems;
   bool is_of_smoke = false;
 
-  // A rule of the contract between keys of the file.
+  // A rule between keys of the file.
   void refuse(const std::string& pointer, std::string what, std::string why, std::string hint) const;
 };
 

@@ -1,4 +1,4 @@
-// fp16, bf16 and data_types: parallel_configs.md 5.6 of the contract.
+// fp16, bf16 and data_types.
 #include "hftrain/arguments/import/deepspeed_key_tables.h"
 
 namespace hftrain::arguments {

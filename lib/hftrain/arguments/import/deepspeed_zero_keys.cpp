@@ -1,4 +1,4 @@
-// zero_optimization with its offload sections: parallel_configs.md 5.7 of the contract.
+// zero_optimization with its offload sections.
 #include "hftrain/arguments/import/deepspeed_key_tables.h"
 
 namespace hftrain::arguments {

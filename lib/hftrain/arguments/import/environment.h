@@ -1,6 +1,5 @@
 // Variables of the environment as values of flags: those of transformers, torchrun's PET_*, and those by
-// which `accelerate launch` tells its workers what they are (outputs.md 9, parallel_configs.md 6.2 and 6.3 of
-// the contract). FSDP_* are read by import/fsdp.h, which knows what they fill in.
+// which `accelerate launch` tells its workers what they are (docs/environment.md). FSDP_* are read by import/fsdp.h, which knows what they fill in.
 #pragma once
 
 #include <optional>

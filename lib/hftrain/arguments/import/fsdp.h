@@ -1,6 +1,5 @@
 // --fsdp with fsdp_config, the fsdp_* flags of `accelerate launch`, and the FSDP_* environment that an
-// accelerate launch leaves behind, as ParallelOptions. Rules F1 to F13 of the contract (parallel_configs.md
-// 4).
+// accelerate launch leaves behind, as ParallelOptions. Rules: F of docs/arguments.md.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The keys of FSDP, under all their names: fsdp_config of the Trainer (both dialects, with and without the
 // prefix), the Accelerate file and the flags of `accelerate launch`, and the FSDP_* variables. A table maps
-// every spelling to one setting; parallel_configs.md 4.2 of the contract.
+// every spelling to one setting.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// --sharded_ddp, FairScale's sharding in old versions of transformers, as ParallelOptions. Rules S1 to S6 of
-// the contract (parallel_configs.md 4.6).
+// --sharded_ddp, FairScale's sharding in old versions of transformers, as ParallelOptions. Rules: S of
+// docs/arguments.md.
 #pragma once
 
 #include "hftrain/arguments/import/import.h"
