@@ -8,6 +8,7 @@
 #include <optional>
 #include <ostream>
 #include <utility>
+#include <vector>
 
 #include "hftrain/base/caught_error.h"
 #include "hftrain/base/clock.h"
@@ -86,7 +87,9 @@ void check_model_folder(const plan::RunPlan& plan) {
 // warning.
 std::optional<Diagnostic> check_own_disk(plan::RunPlan& plan) {
   plan.disk.free_bytes = static_cast<int64_t>(free_bytes(plan.output_dir));
-  if (const auto small = plan::disk_too_small(plan)) throw Error(ExitCode::kDisk, {*small});
+  std::vector<Diagnostic> problems;
+  if (const auto small = plan::disk_too_small(plan)) problems.push_back(*small);
+  if (!problems.empty()) throw Error(ExitCode::kDisk, std::move(problems));
   return plan::disk_too_small_for_all(plan);
 }
 

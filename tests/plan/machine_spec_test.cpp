@@ -349,7 +349,8 @@ TEST_CASE("a bias that the blocks of a stack share counts once on a GPU, and for
 
 TEST_CASE("activations that are expected to take far more than there is are a mistake of the plan") {
   Case run = on("1xT4", {"--per_device_train_batch_size", "4000000"});
-  CHECK(error_on(run).code() == ExitCode::kDone);  // no batch holds more than the 1,000 samples that there are
+  CHECK(error_on(run).code() ==
+        ExitCode::kDone);  // no batch holds more than the 1,000 samples that there are
   run.data.train->samples = 4'000'000;
   const Error error = error_on(run);
   CHECK(error.code() == ExitCode::kUsage);
