@@ -87,9 +87,9 @@ void check_model_folder(const plan::RunPlan& plan) {
 // warning.
 std::optional<Diagnostic> check_own_disk(plan::RunPlan& plan) {
   plan.disk.free_bytes = static_cast<int64_t>(free_bytes(plan.output_dir));
-  std::vector<Diagnostic> problems;
-  if (const auto small = plan::disk_too_small(plan)) problems.push_back(*small);
-  if (!problems.empty()) throw Error(ExitCode::kDisk, std::move(problems));
+  plan::Problems problems;
+  plan::check_disk(plan, problems);
+  problems.throw_if_any();
   return plan::disk_too_small_for_all(plan);
 }
 

@@ -38,8 +38,7 @@ FOR_PEOPLE = {
                     "a warning says that it has no effect without xla"),
     **dict.fromkeys(("ModelPlan::hub_name", "DataPlan::dataset_name", "SavingPlan::repository"), "the model card names it"),
     **dict.fromkeys(("StrategyPlan::name",
-                     "UnitPlan::numbers", "SplitPlan::tokens",
-                     "DiskPlan::checkpoints_kept", "DiskPlan::needed_bytes"), "`hftrain plan` prints it"),
+                     "UnitPlan::numbers", "SplitPlan::tokens"), "`hftrain plan` prints it"),
 }
 
 # Members that act by a condition alone, which is not followed here; each has a test.
@@ -62,7 +61,7 @@ ONLY_REFUSE = {
                     "the run's own number counts, and another one is refused"),
     **dict.fromkeys(("FsdpSettings::load_own_slices", "FsdpSettings::sync_module_states"),
                     "there is one way here; a notice says so, and what contradicts itself is refused"),
-    **dict.fromkeys(("EvaluationPlan::kept_bytes", "DiskPlan::free_bytes", "DiskPlan::nvme_bytes",
+    **dict.fromkeys(("EvaluationPlan::kept_bytes", "DiskPlan::nvme_bytes",
                      *("MemoryPlan::" + part for part in ("parameters", "optimizer", "buffers", "total", "evaluation",
                                                           "host", "saving"))), ESTIMATE),
 }

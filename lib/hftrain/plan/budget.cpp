@@ -94,7 +94,7 @@ void check_budget(const ResolveInput& input, const RunPlan& plan, Problems& prob
   if (!plan.do_train) return;
   check_memory(input, plan, problems);
   check_nvme(input, plan, problems);
-  if (const auto small = disk_too_small(plan)) problems.add(ExitCode::kDisk, *small);
+  check_disk(plan, problems);
 }
 
 }  // namespace hftrain::plan

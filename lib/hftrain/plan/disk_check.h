@@ -5,12 +5,13 @@
 #include <optional>
 
 #include "hftrain/base/error.h"
+#include "hftrain/plan/problems.h"
 #include "hftrain/plan/run_plan.h"
 
 namespace hftrain::plan {
 
-// There is no room for one checkpoint, or for the model where no checkpoint is saved (kDisk); nothing: there is.
-std::optional<Diagnostic> disk_too_small(const RunPlan& plan);
+// Refuses (kDisk) what has no room for one checkpoint, or for the model where no checkpoint is saved.
+void check_disk(const RunPlan& plan, Problems& problems);
 // A warning where the checkpoints that will lie there at once do not fit together.
 std::optional<Diagnostic> disk_too_small_for_all(const RunPlan& plan);
 
