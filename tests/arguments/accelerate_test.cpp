@@ -463,6 +463,11 @@ TEST_CASE("num_processes -1, or none, asks for it on the command line, as for ac
     CHECK(contains(file->mistakes(), "try: --num_processes N"));
     for (const Words& words : {Words{"--num_processes", "4"}, Words{"--nproc_per_node", "4"}})
       CHECK(file->arguments(words).launch.nproc_per_node == "4");
+    for (const Words& words : {Words{"--cpu_ranks", "2"}, Words{"--hostfile", "hosts"}, Words{"--smoke"},
+                               Words{"--machines", "4x16cores-64GiB"}})
+      CHECK(!file->arguments(words).launch.nproc_per_node);
+    CHECK(contains(file->mistakes({"--smoke", "false"}), "leaves the number of ranks"));
+    CHECK(contains(notes(file->outcome({"--print_config"})), "leaves the number of ranks"));
   }
 }
 

@@ -97,9 +97,10 @@ class Parser {
     raw.insert(raw.begin(), variables.begin(), variables.end());
     drop_other_kinds(raw, outcome_.notes);
     drop_keys_of_several_machines(raw, outcome_.notes);
-    settle_open_ranks(raw, is_started_as_rank(environment_, raw), problems_);
+    Diagnostics unrunnable;
+    settle_open_ranks(raw, is_started_as_rank(environment_, raw), unrunnable);
     divide_processes(raw, problems_);
-    check(raw);
+    check(raw, std::move(unrunnable));
     return std::move(outcome_);
   }
 
@@ -161,9 +162,8 @@ class Parser {
     }
   }
 
-  void check(const std::vector<RawArgument>& raw) {
-    Diagnostics unrunnable;
-    // Values of a wrong type and unknown names are mistakes in any case; the rest only matters to a run.
+  // Values of a wrong type and unknown names are mistakes in any case; what is `unrunnable` only matters to a run.
+  void check(const std::vector<RawArgument>& raw, Diagnostics unrunnable) {
     const Diagnostics advice = merge(raw, environment_.get_or("HOME", ""), outcome_, problems_, unrunnable);
     add_advice(advice);
     tell_hidden();

@@ -32,8 +32,9 @@ void drop_other_kinds(std::vector<RawArgument>& raw, Diagnostics& notes);
 void drop_keys_of_several_machines(std::vector<RawArgument>& raw, Diagnostics& notes);
 
 // An Accelerate file may leave num_processes to the command line, by -1 or by not naming it, which is the same
-// to accelerate launch. With nothing there, either, it is a problem, but where a launcher has started the ranks.
-void settle_open_ranks(std::vector<RawArgument>& raw, bool ranks_are_started, Diagnostics& problems);
+// to accelerate launch. With nothing there, either, the configuration cannot run, but where a launcher has started the ranks,
+// a host file or --machines counts them, or --smoke chooses them.
+void settle_open_ranks(std::vector<RawArgument>& raw, bool ranks_are_started, Diagnostics& unrunnable);
 
 // What must agree although a later layer would win: accumulation steps (rule D1) and the DeepSpeed file (D6).
 // `given` is what merge has seen.

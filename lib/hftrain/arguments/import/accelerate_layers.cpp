@@ -56,6 +56,14 @@ bool asks_for_one_rank(const std::vector<RawArgument>& raw) {
   });
 }
 
+// Says how many ranks there are, or that the number follows from something else than the devices that are here.
+bool settles_ranks(const RawArgument& raw) {
+  if (means(raw, "nproc_per_node")) return true;
+  if (raw.layer <= kAccelerateLayer) return false;
+  return means(raw, "cpu_ranks") || means(raw, "hostfile") || means(raw, "machines") ||
+         (means(raw, "smoke") && is_on(raw));
+}
+
 // Of the command line.
 std::vector<std::string> chosen_kinds(const std::vector<RawArgument>& raw) {
   std::vector<std::string> kinds;
@@ -121,26 +129,23 @@ void drop_keys_of_several_machines(std::vector<RawArgument>& raw, Diagnostics& n
   });
 }
 
-void settle_open_ranks(std::vector<RawArgument>& raw, bool ranks_are_started, Diagnostics& problems) {
-  const auto means_ranks = [](const RawArgument& each) {
-    return each.flag->name == "nproc_per_node" || each.flag->replaced_by.flag == "nproc_per_node";
-  };
+void settle_open_ranks(std::vector<RawArgument>& raw, bool ranks_are_started, Diagnostics& unrunnable) {
   const auto open = std::find_if(raw.begin(), raw.end(), [&](const RawArgument& each) {
-    return each.layer == kAccelerateLayer && means_ranks(each) &&
+    return each.layer == kAccelerateLayer && means(each, "nproc_per_node") &&
            (each.written.is_null() || each.written.get<std::string>().starts_with('-') ||
             each.written == "0");
   });
   if (open == raw.end()) return;
   const RawArgument left_open = std::move(*open);
   raw.erase(open);
-  if (ranks_are_started || std::any_of(raw.begin(), raw.end(), means_ranks)) return;
+  if (ranks_are_started || std::any_of(raw.begin(), raw.end(), settles_ranks)) return;
   const std::string what = left_open.written.is_null()
                                ? "the Accelerate file has no num_processes, which"
                                : "num_processes " + left_open.written.get<std::string>();
-  problems.push_back({.what = what + " leaves the number of ranks to the command line",
-                      .where = left_open.origin,
-                      .why = "and none is given there",
-                      .hint = "--num_processes N"});
+  unrunnable.push_back({.what = what + " leaves the number of ranks to the command line",
+                        .where = left_open.origin,
+                        .why = "and none is given there",
+                        .hint = "--num_processes N"});
 }
 
 void check_accelerate_agrees(const std::vector<RawArgument>& raw, const ParseOutcome& outcome,
