@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "hftrain/base/error.h"
 #include "hftrain/base/text.h"
 #include "launcher/control/destination_filter.h"
+#include "launcher/process/child_process.h"
 #include "launcher/supervision/rendezvous.h"
 
 namespace hftrain::launcher {
@@ -96,8 +96,7 @@ std::string try_to_connect(const addrinfo& target, const addrinfo* own, double t
                            FileDescriptor& socket) {
   std::string failure = begin_connect(target, own, socket);
   if (!failure.empty()) return failure;
-  pollfd ready{socket.get(), POLLOUT, 0};
-  if (::poll(&ready, 1, static_cast<int>(std::ceil(timeout_seconds * 1000))) <= 0) {
+  if (!answers_within(socket.get(), POLLOUT, timeout_seconds)) {
     return "no answer in " + format_duration(timeout_seconds);
   }
   return connect_failure(socket.get());

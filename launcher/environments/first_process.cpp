@@ -73,8 +73,7 @@ bool was_told_otherwise(pid_t process) {
 bool stays(pid_t process, milliseconds patience) {
   try {
     const FileDescriptor watched = open_process(process);
-    pollfd ended{watched.get(), POLLIN, 0};
-    return ::poll(&ended, 1, static_cast<int>(patience.count())) == 0;
+    return !answers_within(watched.get(), POLLIN, static_cast<double>(patience.count()) / 1000);
   } catch (const Error&) {
     return false;  // it ended before it could be watched
   }

@@ -143,8 +143,7 @@ void PmixExchange::end_child(double patience_seconds) noexcept {
   stay_.reset();
   try {
     const FileDescriptor process = open_process(child_);
-    pollfd ended{process.get(), POLLIN, 0};
-    if (::poll(&ended, 1, static_cast<int>(patience_seconds * 1000)) <= 0) ::kill(child_, SIGKILL);
+    if (!answers_within(process.get(), POLLIN, patience_seconds)) ::kill(child_, SIGKILL);
   } catch (const Error&) {  // it cannot be waited for with a limit
     ::kill(child_, SIGKILL);
   }

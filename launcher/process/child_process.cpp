@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "launcher/process/terminal_stop.h"
 
@@ -54,6 +55,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
 }
 
 void reset_signals() {
+  ::signal(SIGTSTP,
+           SIG_IGN);  // forgets one that came before this had its own group: nobody would let it go on
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   for (int number = 1; number < NSIG; ++number) ::sigaction(number, &action, nullptr);
@@ -139,6 +142,16 @@ FileDescriptor open_process(pid_t pid) {
   throw error;
 }
 
+bool answers_within(int descriptor, short events, double seconds) {
+  const double until = monotonic_seconds() + seconds;
+  pollfd awaited{descriptor, events, 0};
+  int found = 0;
+  do {
+    found = ::poll(&awaited, 1, milliseconds_until(until));
+  } while (found < 0 && errno == EINTR);
+  return found > 0;
+}
+
 Pipe make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error(errno, "cannot make a pipe", "for a worker's output");
@@ -158,6 +171,7 @@ ChildProcess::ChildProcess(const ChildSpec& spec) {
   start.descriptors.push_back({out.writing.get(), STDOUT_FILENO});
   start.descriptors.push_back({err.writing.get(), STDERR_FILENO});
 
+  const NoTerminalStop whole;
   pid_ = ::fork();
   if (pid_ < 0) throw cannot_start(spec.argv[0], "fork", errno);
   if (pid_ == 0) become_program(start);

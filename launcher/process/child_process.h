@@ -77,6 +77,9 @@ class ChildProcess {
 // Readable once the process `pid` has ended. Error(kEnvironment) where the system gives none.
 FileDescriptor open_process(pid_t pid);
 
+// Whether poll() finds `events` of `descriptor` within that time, whatever signals come meanwhile: Ctrl-Z is one.
+bool answers_within(int descriptor, short events, double seconds);
+
 // A pipe whose ends are closed on exec; the reading end does not block.
 struct Pipe {
   FileDescriptor reading;

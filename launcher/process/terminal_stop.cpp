@@ -18,25 +18,29 @@ void signal_groups(int number) {
   }
 }
 
+void act_by(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGTSTP, &action, nullptr);
+}
+
 // Stops as without a handler: the kernel knows when nobody could let it go on (an orphaned process group), and passes it over then.
 void stop_here() {
-  struct sigaction by_default {
-  }, ours{};
-  by_default.sa_handler = SIG_DFL;
-  ::sigaction(SIGTSTP, &by_default, &ours);
+  act_by(SIG_DFL);
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGTSTP);
   ::raise(SIGTSTP);
   ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // here it stands, until SIGCONT
   ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
-  ::sigaction(SIGTSTP, &ours, nullptr);
 }
 
 void on_terminal_stop(int) {
   const int error_number = errno;
   signal_groups(SIGTSTP);
   stop_here();
+  act_by(on_terminal_stop);  // also where two threads were here at once
   signal_groups(SIGCONT);
   errno = error_number;
 }
@@ -54,11 +58,18 @@ bool replace(pid_t from, pid_t to) {
 void install_terminal_stop() {
   struct sigaction action {};
   ::sigaction(SIGTSTP, nullptr, &action);
-  if (action.sa_handler == SIG_IGN) return;
-  action = {};
-  action.sa_handler = on_terminal_stop;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGTSTP, &action, nullptr);
+  if (action.sa_handler != SIG_IGN) act_by(on_terminal_stop);
+}
+
+NoTerminalStop::NoTerminalStop() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  ::pthread_sigmask(SIG_BLOCK, &stop, &previous_);
+}
+
+NoTerminalStop::~NoTerminalStop() {
+  ::pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
 }
 
 void stop_with_us(pid_t group) {

@@ -4,6 +4,7 @@
 // Thread-safe; the table of groups is read by a signal handler.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 namespace hftrain::launcher {
@@ -16,5 +17,18 @@ inline constexpr int kMostGroups = 1024;
 void stop_with_us(pid_t group);
 // To be called before the child is reaped: its number may be another group's afterwards. Nothing for a group that is not there.
 void leave_alone(pid_t group);
+
+// While one lives Ctrl-Z waits for the thread that made it. Around a fork: a child that is stopped before it has its own group, or before
+// that is in the table, would not be let go on.
+class NoTerminalStop {
+ public:
+  NoTerminalStop();
+  NoTerminalStop(const NoTerminalStop&) = delete;
+  NoTerminalStop& operator=(const NoTerminalStop&) = delete;
+  ~NoTerminalStop();
+
+ private:
+  sigset_t previous_;
+};
 
 }  // namespace hftrain::launcher

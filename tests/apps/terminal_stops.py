@@ -44,18 +44,24 @@ def ends_well(job):
     return text
 
 
+def stands_still(job, output, ranks, last):
+    """Stopped by Ctrl-Z, all of it, until it is let go on; the step that it stood at."""
+    job.send_signal(signal.SIGTSTP)
+    until(job, lambda: all(state(pid) == "T" for pid in [job.pid, *ranks]), "all of it stands still")
+    step = last_step(output)
+    time.sleep(STANDS)
+    expect(last_step(output) == step < last, "nothing is done meanwhile", f"{step}, {last_step(output)}")
+    job.send_signal(signal.SIGCONT)
+    return step
+
+
 def a_run_stands_still_with_its_ranks_and_goes_on(fixture, folder):
     output = os.path.join(folder, "out")
     job = start(fixture, [HFTRAIN, *fixture.flags(output, "--max_steps", 400, "--ddp_timeout", 5)])
     until(job, lambda: last_step(output) >= 3, "it trains")
     ranks = list(processes_of(output))
     for _ in range(2):
-        job.send_signal(signal.SIGTSTP)
-        until(job, lambda: all(state(pid) == "T" for pid in [job.pid, *ranks]), "all of it stands still")
-        step = last_step(output)
-        time.sleep(STANDS)
-        expect(last_step(output) == step < 400, "nothing is done meanwhile", f"{step}, {last_step(output)}")
-        job.send_signal(signal.SIGCONT)
+        step = stands_still(job, output, ranks, 400)
         until(job, lambda: last_step(output) > step, "it goes on")
     text = ends_well(job)
     expect("error" not in text and last_step(output) == 400, "as if nothing had been", text)
@@ -76,13 +82,7 @@ def a_search_stands_still_with_its_trials(fixture, folder):
     expect(a_trial_runs(job, output), "a trial runs", job.poll())
     trial = os.path.join(output, "trial-0")
     until(job, lambda: last_step(trial) >= 3, "it trains")
-    ranks = list(processes_of(trial))
-    job.send_signal(signal.SIGTSTP)
-    until(job, lambda: all(state(pid) == "T" for pid in [job.pid, *ranks]), "search, trial and ranks stand still")
-    step = last_step(trial)
-    time.sleep(STANDS)
-    expect(last_step(trial) == step < 200, "nothing is done meanwhile", f"{step}, {last_step(trial)}")
-    job.send_signal(signal.SIGCONT)
+    stands_still(job, trial, list(processes_of(trial)), 200)
     ends_well(job)
 
 

@@ -7,6 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <thread>
+
+#include "hftrain/base/clock.h"
 #include "hftrain/base/error.h"
 #include "support/catch.h"
 #include "support/fork.h"
@@ -211,6 +214,30 @@ TEST_CASE("reaping a child ends what it left behind in its group", "[process]") 
   CHECK(child.wait() == ExitStatus{0, 3});
   CHECK(read_all(child.standard_output()).empty());  // would wait for ever if something held the pipe
   CHECK(child.reap() == ExitStatus{0, 3});
+}
+
+TEST_CASE("a signal, as that of Ctrl-Z, does not cut a wait short", "[process]") {
+  struct sigaction nothing {};
+  struct sigaction previous {};
+  nothing.sa_handler = [](int) {};
+  nothing.sa_flags = SA_RESTART;
+  ::sigaction(SIGTSTP, &nothing, &previous);
+  Pipe pipe = make_pipe();
+  const pthread_t waiting = ::pthread_self();
+  constexpr double kSeconds = 0.5;
+  std::thread others([&] {
+    for (int times = 0; times < 4; ++times) {
+      ::poll(nullptr, 0, 50);
+      ::pthread_kill(waiting, SIGTSTP);
+    }
+  });
+  const double begin = monotonic_seconds();
+  CHECK(!answers_within(pipe.reading.get(), POLLIN, kSeconds));
+  CHECK(monotonic_seconds() - begin >= kSeconds);
+  others.join();
+  pipe.writing.reset();
+  CHECK(answers_within(pipe.reading.get(), POLLIN, kSeconds));
+  ::sigaction(SIGTSTP, &previous, nullptr);
 }
 
 }  // namespace hftrain::launcher

@@ -43,3 +43,14 @@ fault("a run that clips nothing shall clip less", "lib/hftrain/trainer/divergenc
 fault("a flag behind --search is taken for its file", "apps/hftrain/commands/search.cpp",
       'if (i + 1 == words.size() || words[i + 1].starts_with("--")) throw no_file();', "if (i + 1 == words.size()) throw no_file();",
       tests=["runs: search: mistakes are told before the first trial"], says=r"is no file")
+
+fault("a signal cuts a wait short", "launcher/process/child_process.cpp", "while (found < 0 && errno == EINTR);\n  return found > 0;", "while (false);\n  return found > 0;",
+      tests=["launcher: a signal, as that of Ctrl-Z, does not cut a wait short"], says=r"kSeconds")
+
+OPEN = "arguments: num_processes -1, or none, asks for it on the command line, as for accelerate launch"
+fault("ranks of the CPU are no answer to an Accelerate file that leaves their number open", "lib/hftrain/arguments/import/accelerate_layers.cpp",
+      'return means(raw, "cpu_ranks") || means(raw, "hostfile")', 'return means(raw, "hostfile")', tests=[OPEN], says=r"leaves the number of ranks")
+
+fault("a configuration that is only shown must say its ranks", "lib/hftrain/arguments/parse.cpp",
+      "settle_open_ranks(raw, is_started_as_rank(environment_, raw), unrunnable);", "settle_open_ranks(raw, is_started_as_rank(environment_, raw), problems_);",
+      tests=[OPEN], says=r"leaves the number of ranks")
